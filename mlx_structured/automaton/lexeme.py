@@ -1,0 +1,48 @@
+"""Lexemes: the terminals of the acceptor, regular (or lazily infinite) languages of bytes.
+
+A lexeme state is an interned object. Its transitions are found when they are first asked for, and
+lead only to states from which the lexeme can still be finished. ``label`` tells whether and as
+what the lexeme may end in this state: ``None`` if it may not, otherwise what the network is told
+(``DONE`` where there is only one way to end, a key's index where the lexeme stands for many keys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+DONE: Hashable = True
+NO_TRANSITIONS: dict[int, LexemeState] = {}
+
+
+class LexemeState:
+    """One state of a lexeme. Subclasses say what follows in :meth:`expand`."""
+
+    __slots__ = ("__weakref__", "_transitions", "label")
+
+    def __init__(self, label: Hashable | None = None) -> None:
+        self.label = label
+        self._transitions: Mapping[int, LexemeState] | None = None
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        """Byte -> next state, without dead ends. Called once."""
+        raise NotImplementedError
+
+    @property
+    def transitions(self) -> Mapping[int, LexemeState]:
+        """Byte -> next state, without dead ends."""
+        transitions = self._transitions
+        if transitions is None:
+            transitions = self._transitions = self.expand()
+        return transitions
+
+
+class End(LexemeState):
+    """The state after a lexeme that can't go on."""
+
+    __slots__ = ()
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        return NO_TRANSITIONS
+
+
+END = End(DONE)

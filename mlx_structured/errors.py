@@ -1,0 +1,75 @@
+"""What can go wrong, as one small family. Each message says what to do about it."""
+
+from __future__ import annotations
+
+
+class StructuredError(Exception):
+    """Base of all errors raised by this package."""
+
+
+class PatternError(StructuredError, ValueError):
+    """A regular expression that can't be read, or that isn't regular (a back-reference).
+
+    ``supported`` is False where the expression is valid ECMA-262 but can't be enforced.
+    """
+
+    def __init__(self, pattern: str, reason: str, *, supported: bool = True) -> None:
+        super().__init__(f"pattern {pattern!r}: {reason}")
+        self.pattern = pattern
+        self.reason = reason
+        self.supported = supported
+
+
+class SchemaError(StructuredError, ValueError):
+    """The schema isn't valid JSON Schema (or not JSON at all); ``pointer`` says where."""
+
+    def __init__(self, reason: str, pointer: str = "") -> None:
+        super().__init__(f"invalid schema at {pointer or '#'}: {reason}")
+        self.reason = reason
+        self.pointer = pointer
+
+
+class UnsupportedSchemaError(StructuredError, NotImplementedError):
+    """A keyword that can't be enforced exactly, with the JSON pointer of the keyword."""
+
+    def __init__(self, keyword: str, pointer: str, reason: str = "is not supported") -> None:
+        super().__init__(
+            f"keyword {keyword!r} at {pointer or '#'} {reason}; "
+            "remove it from the schema, and check it on the finished value if it matters"
+        )
+        self.keyword = keyword
+        self.pointer = pointer
+        self.reason = reason
+
+
+class UnsatisfiableSchemaError(StructuredError, ValueError):
+    """No value satisfies the schema, or none that the style can write."""
+
+    def __init__(self, reason: str, pointer: str = "") -> None:
+        super().__init__(f"no value satisfies the schema at {pointer or '#'}: {reason}")
+        self.reason = reason
+        self.pointer = pointer
+
+
+class LimitExceededError(StructuredError, RuntimeError):
+    """An analysis needed more work than is allowed for one schema."""
+
+
+class VocabularyError(StructuredError, ValueError):
+    """A tokenizer whose tokens can't be turned into bytes, or a vocabulary unfit for a task."""
+
+
+class InvalidTokenError(StructuredError, ValueError):
+    """A token that the acceptor's current state doesn't allow."""
+
+    def __init__(self, token_id: int, detail: str) -> None:
+        super().__init__(f"token {token_id} is not allowed here: {detail}")
+        self.token_id = token_id
+
+
+class EmptyMaskError(StructuredError, ValueError):
+    """A mask that allows no token: applying it would turn all logits to -inf."""
+
+
+class ModelLoadError(StructuredError, OSError):
+    """A model that can't be found or read."""
