@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-DONE: Hashable = True
+DONE: Hashable = "done"
 NO_TRANSITIONS: dict[int, LexemeState] = {}
 
 

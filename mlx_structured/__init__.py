@@ -1,0 +1,1 @@
+"""Makes every token that mlx-lm generates fit a JSON Schema."""

@@ -1,0 +1,73 @@
+"""The acceptor: what may come next after a text, byte by byte, without any tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.link import Configuration, Link, join
+
+
+class Acceptor:
+    """The texts of a language of documents.
+
+    Immutable to its users: sequences, drivers and threads share it. What it learns while it is
+    used (states, masks) is kept with it and goes with it.
+
+    Arguments:
+        start: the configurations before the first byte.
+    """
+
+    def __init__(self, start: Iterable[Configuration]) -> None:
+        self.start = join(start)
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Whether the whole text is a document of the language."""
+        data = text.encode() if isinstance(text, str) else text
+        return accepts_end(advance(self.start, data))
+
+    def accepts_prefix(self, text: str | bytes) -> bool:
+        """Whether some document of the language starts with the text."""
+        data = text.encode() if isinstance(text, str) else text
+        return bool(advance(self.start, data))
+
+
+def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Configuration, ...]:
+    """The configurations after reading ``data``; none if it can't come next."""
+    reached: list[Configuration] = []
+    size = len(data)
+    stack: list[tuple[LexemeState, Link, bytes | None, int]] = [
+        (each.lexeme, each.link, each.captured, 0) for each in configurations
+    ]
+    while stack:
+        lexeme: LexemeState | None
+        lexeme, link, captured, begin = stack.pop()
+        position = begin
+        while position < size:
+            if lexeme.label is not None and not link.is_final:
+                text = None if captured is None else captured + data[begin:position]
+                stack += [
+                    (each.lexeme, each.link, each.captured, position)
+                    for each in link.after(lexeme.label, text)
+                ]
+            lexeme = lexeme.transitions.get(data[position])
+            if lexeme is None:
+                break
+            position += 1
+        if lexeme is None:
+            continue
+        text = None if captured is None else captured + data[begin:]
+        if lexeme.label is not None and not lexeme.transitions and not link.is_final:
+            reached += link.after(lexeme.label, text)
+        else:
+            reached.append(link.configuration(lexeme, text))
+    return join(reached)
+
+
+def accepts_end(configurations: Iterable[Configuration]) -> bool:
+    """Whether a document may end here."""
+    return any(
+        each.lexeme.label is not None
+        and (each.link.is_final or accepts_end(each.link.after(each.lexeme.label, each.captured)))
+        for each in configurations
+    )

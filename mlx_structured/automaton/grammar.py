@@ -1,0 +1,117 @@
+"""From the normal form to configurations: how values of a position begin."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from mlx_structured.automaton.array_network import ArrayNetwork
+from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.link import Captured, Configuration, Link
+from mlx_structured.automaton.number_lexeme import number_lexeme
+from mlx_structured.automaton.object_network import ObjectNetwork
+from mlx_structured.automaton.punctuation import Punctuation
+from mlx_structured.automaton.string_lexeme import string_lexeme
+from mlx_structured.automaton.text_lexeme import text_lexeme
+from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet
+from mlx_structured.json_schema.normal_form import NormalForm
+from mlx_structured.languages.language import Language
+from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.style import Style
+
+_SYMBOLS = {None: b"null", True: b"true", False: b"false"}
+
+
+class Grammar:
+    """The values of one schema in one style.
+
+    Arguments:
+        form: the schema in normal form.
+        style: how values are written.
+    """
+
+    def __init__(self, form: NormalForm, style: Style) -> None:
+        self.form = form
+        self.style = style
+        self.punctuation = Punctuation(style)
+        self._scalars: dict[ValueSet, tuple[LexemeState, ...]] = {}
+        self._arrays: dict[ValueSet, tuple[ArrayNetwork, ...]] = {}
+        self._objects: dict[ValueSet, tuple[ObjectNetwork, ...]] = {}
+
+    def begin(self, values: ValueSet, link: Link) -> list[Configuration]:
+        """The configurations in which a value of the position begins.
+
+        Arguments:
+            values: the position.
+            link: what goes on after the value.
+        """
+        scalars = self._scalars.get(values)
+        if scalars is None:
+            scalars = self._scalars[values] = tuple(self._scalar_lexemes(values))
+            self._arrays[values] = tuple(
+                ArrayNetwork(self, shape) for shape in self.form.arrays(values)
+            )
+            self._objects[values] = tuple(
+                ObjectNetwork(self, shape) for shape in self.form.objects(values)
+            )
+        configurations = [link.configuration(lexeme) for lexeme in scalars]
+        configurations += [network.begin(link) for network in self._arrays[values]]
+        configurations += [network.begin(link) for network in self._objects[values]]
+        return configurations
+
+    def _scalar_lexemes(self, values: ValueSet) -> Iterable[LexemeState]:
+        form = self.form
+        for json_type in TYPES:
+            if json_type in CONTAINERS or not form.has_scalar(values, json_type):
+                continue
+            members = form.scalars(values, json_type)
+            if isinstance(members, Language):
+                yield string_lexeme(members, self.style.spelling)
+            elif isinstance(members, NumberSet):
+                lexeme = number_lexeme(members, self.style.spelling, self.style.max_digits)
+                if lexeme is not None:
+                    yield lexeme
+            else:
+                for symbol in sorted(members, key=str):
+                    yield text_lexeme(_SYMBOLS[symbol])
+
+
+class DocumentNetwork:
+    """The whole document: one value, with whitespace around it where the style allows any.
+
+    States: ``"leading"`` before the value, ``"value"`` while it is read, ``"end"`` after it.
+    """
+
+    def __init__(self, grammar: Grammar) -> None:
+        self._grammar = grammar
+
+    def begin(self) -> list[Configuration]:
+        """The configurations at the start of the document."""
+        root = Link(self, "root", None)
+        configurations = self._grammar.begin(self._grammar.form.root, root.child(self, "value"))
+        leading = self._grammar.punctuation.leading
+        if leading is not None:
+            link = root.child(self, "leading")
+            configurations += [
+                link.configuration(lexeme) for lexeme in set(leading.transitions.values())
+            ]
+        return configurations
+
+    def follow(
+        self, link: Link, state: Hashable, label: Hashable, captured: Captured
+    ) -> Iterable[Configuration]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        if state == "leading":
+            return self._grammar.begin(self._grammar.form.root, link.sibling("value"))
+        return [link.sibling("end").configuration(self._grammar.punctuation.trailing)]
+
+    def captures(self, state: Hashable) -> bool:
+        """Never."""
+        return False
+
+    def is_final(self, state: Hashable) -> bool:
+        """After the value."""
+        return state == "end"
+
+    def is_uncertain(self, state: Hashable) -> bool:
+        """Never."""
+        return False

@@ -1,0 +1,201 @@
+"""The guide: the acceptor's states over the tokens of one vocabulary.
+
+A state keeps its bitmap and its successors, so that a step on known ground is two look-ups. A new
+bitmap is put together from the reach of each configuration's lexeme, which is shared by all
+grammars, and from what the network lets tokens go on to after the lexeme, which is shared by all
+states of one grammar that go back to the same link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from mlx_structured.automaton.acceptor import Acceptor, accepts_end, advance
+from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
+from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
+from mlx_structured.errors import VocabularyError
+from mlx_structured.vocabulary import Vocabulary
+
+MAX_STATES = 20_000
+"""States kept by one guide; when there are more, it starts again from none."""
+
+MAX_BITMAP_BYTES = 128 * 1024 * 1024
+"""Bitmaps kept by one guide, likewise."""
+
+
+class Found:
+    """The parts of a bitmap: few ids, whole bitmaps, and ids that need a check each."""
+
+    __slots__ = ("bitmaps", "ids", "suspects")
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.bitmaps: list[Bitmap] = []
+        self.suspects: list[int] = []
+
+    def add(self, other: Found) -> None:
+        """Take in the parts of another one."""
+        self.ids += other.ids
+        self.bitmaps += other.bitmaps
+        self.suspects += other.suspects
+
+
+class GuideState:
+    """One state: configurations, whether the document may end here, bitmap and successors."""
+
+    __slots__ = ("bitmap", "configurations", "is_accepting", "is_finished", "next")
+
+    def __init__(self, configurations: Sequence[Configuration], *, is_finished: bool) -> None:
+        self.configurations = configurations
+        self.is_finished = is_finished
+        self.is_accepting = is_finished or accepts_end(configurations)
+        self.bitmap: Bitmap | None = None
+        self.next: dict[int, GuideState | None] = {}
+
+
+class Guide:
+    """An acceptor over the tokens of a vocabulary.
+
+    Holds neither the acceptor nor the vocabulary, so that it can be kept as long as both live.
+
+    Arguments:
+        acceptor: the texts.
+        vocabulary: the tokens.
+        walk: the walks of the vocabulary.
+    """
+
+    def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary, walk: TokenWalk) -> None:
+        self._start = acceptor.start
+        self._walk = walk
+        self._tokens = vocabulary.tokens
+        self._eos = frozenset(vocabulary.eos_token_ids)
+        self._finished = GuideState((), is_finished=True)
+        self._finished.bitmap = self._read_only(walk.pack(list(self._eos)))
+        self._finished.next = dict.fromkeys(self._eos, self._finished)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._states: dict[frozenset[Configuration], GuideState] = {}
+        self._bitmaps: dict[tuple[tuple[int, ...], tuple[int, ...]], Bitmap] = {}
+        self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
+        self.start = self._state(self._start)
+
+    def _state(self, configurations: Sequence[Configuration]) -> GuideState:
+        key = frozenset(configurations)
+        state = self._states.get(key)
+        if state is None:
+            state = GuideState(configurations, is_finished=False)
+            if state.is_accepting:
+                state.next = dict.fromkeys(self._eos, self._finished)
+            self._states[key] = state
+        return state
+
+    def advance(self, state: GuideState, token_id: int) -> GuideState | None:
+        """The state after a token; ``None`` if the token isn't allowed."""
+        try:
+            return state.next[token_id]
+        except KeyError:
+            pass
+        text = self._tokens[token_id]
+        reached = advance(state.configurations, text) if text else ()
+        if reached and len(self._states) > MAX_STATES:
+            self._forget()
+        following = self._state(reached) if reached else None
+        state.next[token_id] = following
+        return following
+
+    def bitmap(self, state: GuideState) -> Bitmap:
+        """The tokens allowed in a state, as a packed read-only bitmap.
+
+        Raises:
+            VocabularyError: if no token of the vocabulary can go on although the text must.
+        """
+        found = state.bitmap
+        if found is None:
+            found = state.bitmap = self._make_bitmap(state)
+        return found
+
+    def _make_bitmap(self, state: GuideState) -> Bitmap:
+        found = Found()
+        for each in state.configurations:
+            self._contribute(each.lexeme, each.link, 0, each.captured, found)
+        ids = found.ids
+        ids += [token for token in found.suspects if self.advance(state, token) is not None]
+        if state.is_accepting:
+            ids += self._eos
+        if not ids and not found.bitmaps:
+            raise VocabularyError(
+                "no token of the vocabulary can write what must come next; "
+                "it needs a token for each single byte"
+            )
+        key = (tuple(ids), tuple(map(id, found.bitmaps)))
+        bitmap = self._bitmaps.get(key)
+        if bitmap is None:
+            if len(self._bitmaps) * self._walk.words * 4 > MAX_BITMAP_BYTES:
+                self._forget()
+            bitmap = self._bitmaps[key] = self._read_only(self._assemble(ids, found.bitmaps))
+        return bitmap
+
+    def _assemble(self, ids: list[int], bitmaps: list[Bitmap]) -> Bitmap:
+        if not bitmaps:
+            bitmap = np.zeros(self._walk.words, np.uint32)
+        elif len(bitmaps) == 1:
+            bitmap = bitmaps[0].copy()
+        else:
+            bitmap = np.bitwise_or.reduce(bitmaps)
+        if len(ids) > 100:
+            bitmap |= self._walk.pack(ids)
+        else:
+            words = memoryview(bitmap)  # type: ignore[arg-type]
+            for token in ids:
+                words[token >> 5] |= 1 << (token & 31)
+        return bitmap
+
+    @staticmethod
+    def _read_only(bitmap: Bitmap) -> Bitmap:
+        bitmap.flags.writeable = False
+        return bitmap
+
+    def _contribute(
+        self, lexeme: LexemeState, link: Link, node: int, captured: Captured, into: Found
+    ) -> None:
+        """Add the tokens below ``node`` that start with this configuration."""
+        if lexeme.label is not None and not link.is_final:
+            self._cross(link, lexeme.label, node, captured, into)
+        reach = self._walk.reach(lexeme, node)
+        into.ids += reach.ids
+        if reach.bitmap is not None:
+            into.bitmaps.append(reach.bitmap)
+        if link.is_final:
+            return
+        unknown = Unknown.TEXT if link.captures else None
+        for label, exit_node in reach.exits:
+            self._cross(link, label, exit_node, unknown, into)
+
+    def _cross(
+        self, link: Link, label: Hashable, node: int, captured: Captured, into: Found
+    ) -> None:
+        """Add the tokens below ``node`` that go on after the lexeme has ended there."""
+        if link.is_uncertain and captured is Unknown.TEXT:
+            into.suspects += self._walk.below(node)
+        elif isinstance(captured, bytes):
+            into.add(self._crossing(link, label, node, captured))
+        else:
+            key = (link, label, node)
+            crossing = self._crossings.get(key)
+            if crossing is None:
+                crossing = self._crossings[key] = self._crossing(link, label, node, captured)
+            into.add(crossing)
+
+    def _crossing(self, link: Link, label: Hashable, node: int, captured: Captured) -> Found:
+        found = Found()
+        children = self._walk.children(node)
+        for each in link.after(label, captured):
+            if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.transitions):
+                continue
+            unknown = Unknown.TEXT if each.link.captures else None
+            self._contribute(each.lexeme, each.link, node, unknown, found)
+        return found

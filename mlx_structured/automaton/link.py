@@ -1,0 +1,196 @@
+"""Links and configurations: where an acceptor stands, and what it goes back to afterwards.
+
+A *link* is a continuation: a place in a network, with the link to go back to when that network is
+done. A *configuration* is a lexeme state with the link that is told when the lexeme ends. Both are
+interned, so that equal ones are the same object, and a state of the acceptor is a tuple of
+configurations that read the same text side by side.
+
+Links form a graph-structured stack: configurations in the same lexeme state are joined, and the
+parents of equal places are joined, so that alternatives which stay alive don't multiply with depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from mlx_structured.automaton.lexeme import LexemeState
+
+
+class Unknown(Enum):
+    """The text of a lexeme that a token crosses, in a mask that is shared by all texts."""
+
+    TEXT = "unknown"
+
+
+Captured: TypeAlias = "bytes | Unknown | None"
+
+
+class Network(Protocol):
+    """What orders lexemes: an object, an array, the document."""
+
+    def follow(
+        self, link: Link, state: Hashable, label: Hashable, captured: Captured
+    ) -> Iterable[Configuration]:
+        """What may come after the lexeme that ``link`` in ``state`` waits for.
+
+        Arguments:
+            link: the place in this network.
+            state: the state of this network.
+            label: as what the lexeme ended.
+            captured: the lexeme's text, if the state captures it.
+        """
+        ...
+
+    def captures(self, state: Hashable) -> bool:
+        """Whether what follows depends on the text of the lexeme."""
+        ...
+
+    def is_final(self, state: Hashable) -> bool:
+        """Whether the document may end when the lexeme does."""
+        ...
+
+    def is_uncertain(self, state: Hashable) -> bool:
+        """Whether an unknown text took part in the state, so that tokens need a check each."""
+        ...
+
+
+class Link:
+    """A place in a network and the link to go back to."""
+
+    __slots__ = (
+        "_after",
+        "_children",
+        "_configurations",
+        "captures",
+        "depth",
+        "is_final",
+        "is_uncertain",
+        "joined",
+        "network",
+        "parent",
+        "state",
+    )
+
+    def __init__(self, network: Network, state: Hashable, parent: Link | None) -> None:
+        self.network = network
+        self.state = state
+        self.parent = parent
+        self.depth: int = -1 if parent is None else parent.depth + 1
+        self.captures = network.captures(state)
+        self.is_final = network.is_final(state)
+        self.is_uncertain = network.is_uncertain(state)
+        self.joined: dict[frozenset[Link], JoinedLink] = {} if parent is None else parent.joined
+        self._after: dict[tuple[Hashable, Captured], tuple[Configuration, ...]] = {}
+        self._children: dict[tuple[Network, Hashable], Link] = {}
+        self._configurations: dict[tuple[LexemeState, bytes | None], Configuration] = {}
+
+    def child(self, network: Network, state: Hashable) -> Link:
+        """The link at a place in a network that goes back to this link."""
+        key = (network, state)
+        link = self._children.get(key)
+        if link is None:
+            link = self._children[key] = Link(network, state, self)
+        return link
+
+    def sibling(self, state: Hashable) -> Link:
+        """The link at another state of the same network."""
+        if self.parent is None:
+            raise AssertionError("the document has no sibling")
+        return self.parent.child(self.network, state)
+
+    def configuration(self, lexeme: LexemeState, captured: bytes | None = None) -> Configuration:
+        """The configuration in which ``lexeme`` is read for this link."""
+        if captured is None and self.captures:
+            captured = b""
+        key = (lexeme, captured)
+        configuration = self._configurations.get(key)
+        if configuration is None:
+            configuration = self._configurations[key] = Configuration(lexeme, self, captured)
+        return configuration
+
+    def after(self, label: Hashable, captured: Captured) -> tuple[Configuration, ...]:
+        """What may come after the lexeme that this link waits for."""
+        if isinstance(captured, bytes):
+            return join(self._follow(label, captured))
+        key = (label, captured)
+        configurations = self._after.get(key)
+        if configurations is None:
+            configurations = self._after[key] = join(self._follow(label, captured))
+        return configurations
+
+    def _follow(self, label: Hashable, captured: Captured) -> Iterable[Configuration]:
+        return self.network.follow(self, self.state, label, captured)
+
+
+class JoinedLink(Link):
+    """Several links that wait for the same lexeme."""
+
+    __slots__ = ("links",)
+
+    def __init__(self, links: frozenset[Link]) -> None:
+        first = next(iter(links))
+        super().__init__(first.network, first.state, first.parent)
+        self.links = links
+        self.depth = first.depth
+        self.captures = any(link.captures for link in links)
+        self.is_final = any(link.is_final for link in links)
+        self.is_uncertain = any(link.is_uncertain for link in links)
+
+    def _follow(self, label: Hashable, captured: Captured) -> Iterable[Configuration]:
+        for link in sorted(self.links, key=id):
+            yield from link.after(label, captured if link.captures else None)
+
+
+class Configuration:
+    """A lexeme state with the link that is told when the lexeme ends.
+
+    ``captured`` is the text of the lexeme so far where the link captures it, otherwise ``None``.
+    """
+
+    __slots__ = ("captured", "lexeme", "link")
+
+    def __init__(self, lexeme: LexemeState, link: Link, captured: bytes | None) -> None:
+        self.lexeme = lexeme
+        self.link = link
+        self.captured = captured
+
+
+def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
+    """The same configurations, with one for each lexeme state."""
+    distinct = dict.fromkeys(configurations)
+    if len(distinct) == 1:
+        return tuple(distinct)
+    groups: dict[tuple[LexemeState, bytes | None], list[Link]] = {}
+    for each in distinct:
+        groups.setdefault((each.lexeme, each.captured), []).append(each.link)
+    if len(groups) == len(distinct):
+        return tuple(distinct)
+    return tuple(
+        join_links(links).configuration(lexeme, captured)
+        for (lexeme, captured), links in groups.items()
+    )
+
+
+def join_links(links: Sequence[Link]) -> Link:
+    """One link that goes on as each of the links does."""
+    places: dict[tuple[Network, Hashable], dict[Link | None, None]] = {}
+    for link in links:
+        for each in link.links if isinstance(link, JoinedLink) else (link,):
+            places.setdefault((each.network, each.state), {})[each.parent] = None
+    joined: list[Link] = []
+    for (network, state), parents in places.items():
+        above = [parent for parent in parents if parent is not None]
+        if not above:
+            return links[0]
+        parent = above[0] if len(above) == 1 else join_links(above)
+        joined.append(parent.child(network, state))
+    if len(joined) == 1:
+        return joined[0]
+    key = frozenset(joined)
+    table = joined[0].joined
+    found = table.get(key)
+    if found is None:
+        found = table[key] = JoinedLink(key)
+    return found

@@ -1,0 +1,186 @@
+"""How an object is written: which lexemes follow each other, member by member.
+
+::
+
+    OPEN --{--> COMMA --name or other key--> KEY --> COLON --:--> VALUE --,--> COMMA ... --}--> back
+
+Keys that the schema names are bits. In the declared order the set of keys that can't come any more
+is every name up to the last one written; in any order it is the names written. Other keys are
+remembered by their text, because none may come twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
+from mlx_structured.automaton.names import name_trie
+from mlx_structured.automaton.string_lexeme import string_lexeme
+from mlx_structured.json_schema.nodes import ValueSet
+from mlx_structured.json_schema.object_shape import ObjectShape
+from mlx_structured.languages.language import Language, complement, intersection, is_empty, literals
+
+if TYPE_CHECKING:
+    from mlx_structured.automaton.grammar import Grammar
+
+OPEN, COMMA, NAME, OTHER, COLON, VALUE = "open", "comma", "name", "other", "colon", "value"
+
+OtherKey = str | Unknown
+
+
+class ObjectState(NamedTuple):
+    """A state of an object.
+
+    Arguments:
+        phase: what is read.
+        passed: bits of the names that can't come any more.
+        others: the other keys written.
+        detail: for OTHER the index of the key's class, for COLON and VALUE what must hold of the
+            value.
+    """
+
+    phase: str
+    passed: int
+    others: frozenset[OtherKey]
+    detail: int | ValueSet | None = None
+
+
+class ObjectNetwork:
+    """The objects of one shape."""
+
+    def __init__(self, grammar: Grammar, shape: ObjectShape) -> None:
+        self._grammar = grammar
+        self._shape = shape
+        self._declared = grammar.style.key_order == "declared"
+        self._all = (1 << len(shape.names)) - 1
+        self._required = sum(1 << i for i, name in enumerate(shape.names) if name in shape.required)
+        self._judged = 0
+        self._possible = 0
+
+    def begin(self, link: Link) -> Configuration:
+        """The configuration before the opening brace; ``link`` goes on after the object."""
+        opened = link.child(self, ObjectState(OPEN, 0, frozenset()))
+        return opened.configuration(self._grammar.punctuation.open_brace)
+
+    def follow(
+        self, link: Link, state: Hashable, label: Hashable, captured: Captured
+    ) -> Iterable[Configuration]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        at = cast("ObjectState", state)
+        if at.phase == NAME:
+            return self._after_name(link, at, cast("int", label))
+        if at.phase == OTHER:
+            return self._after_other(link, at, captured)
+        if at.phase == COLON:
+            return self._after_colon(link, at)
+        if at.phase == VALUE:
+            return self._after_value(link, at)
+        return self._after_open(link, at) if at.phase == OPEN else self._keys(link, at)
+
+    def _after_open(self, link: Link, state: ObjectState) -> list[Configuration]:
+        punctuation = self._grammar.punctuation
+        keys = self._keys(link, state)
+        first = punctuation.first(link.depth)
+        if first is not None and keys:
+            keys = [link.sibling(state._replace(phase=COMMA)).configuration(first)]
+        if not self._required:
+            keys.append(cast("Link", link.parent).configuration(punctuation.close_empty_brace))
+        return keys
+
+    def _after_name(self, link: Link, state: ObjectState, index: int) -> list[Configuration]:
+        bit = 1 << index
+        passed = (bit << 1) - 1 if self._declared else state.passed | bit
+        return self._colon(link, passed, state.others, self._shape.values(self._shape.names[index]))
+
+    def _after_other(
+        self, link: Link, state: ObjectState, captured: Captured
+    ) -> list[Configuration]:
+        key: OtherKey = json.loads(captured) if isinstance(captured, bytes) else Unknown.TEXT
+        passed = self._all if self._declared else state.passed
+        values = self._shape.classes()[cast("int", state.detail)].values
+        return self._colon(link, passed, state.others | {key}, values)
+
+    def _after_colon(self, link: Link, state: ObjectState) -> list[Configuration]:
+        value = link.sibling(ObjectState(VALUE, state.passed, state.others))
+        return self._grammar.begin(cast("ValueSet", state.detail), value)
+
+    def _after_value(self, link: Link, state: ObjectState) -> list[Configuration]:
+        punctuation = self._grammar.punctuation
+        follow = []
+        if self._allowed_names(state.passed) or any(self._other_keys(state)):
+            comma = punctuation.comma(link.depth)
+            follow.append(link.sibling(state._replace(phase=COMMA)).configuration(comma))
+        if not self._required & ~state.passed:
+            close = punctuation.close_brace(link.depth)
+            follow.append(cast("Link", link.parent).configuration(close))
+        return follow
+
+    def _colon(
+        self, link: Link, passed: int, others: frozenset[OtherKey], values: ValueSet
+    ) -> list[Configuration]:
+        colon = link.sibling(ObjectState(COLON, passed, others, values))
+        return [colon.configuration(self._grammar.punctuation.colon)]
+
+    def _keys(self, link: Link, state: ObjectState) -> list[Configuration]:
+        spelling = self._grammar.style.spelling
+        keys = []
+        allowed = self._allowed_names(state.passed)
+        if allowed:
+            names = name_trie(self._shape.names).start(allowed)
+            named = link.sibling(ObjectState(NAME, state.passed, state.others))
+            keys.append(named.configuration(string_lexeme(names, spelling)))
+        for index, language in self._other_keys(state):
+            other = link.sibling(ObjectState(OTHER, state.passed, state.others, index))
+            keys.append(other.configuration(string_lexeme(language, spelling)))
+        return keys
+
+    def _allowed_names(self, passed: int) -> int:
+        """The names that may come next, as bits."""
+        candidates = self._all & ~passed
+        required = self._required & candidates
+        if self._declared and required:
+            next_required = required & -required
+            candidates &= (next_required << 1) - 1
+        return candidates & self._nonempty(candidates)
+
+    def _nonempty(self, names: int) -> int:
+        """Those of the names under which a value may stand (at least these are judged)."""
+        unjudged = names & ~self._judged
+        while unjudged:
+            bit = unjudged & -unjudged
+            unjudged ^= bit
+            name = self._shape.names[bit.bit_length() - 1]
+            if self._grammar.form.is_nonempty(self._shape.values(name)):
+                self._possible |= bit
+        self._judged |= names
+        return self._possible
+
+    def _other_keys(self, state: ObjectState) -> Iterable[tuple[int, Language]]:
+        """The classes of other keys that may come next, without the keys written."""
+        if self._declared and self._required & ~state.passed:
+            return
+        written = [key for key in state.others if isinstance(key, str)]
+        for index, each in enumerate(self._shape.classes()):
+            if not self._grammar.form.is_nonempty(each.values):
+                continue
+            keys = each.keys
+            if written:
+                keys = intersection([keys, complement(literals(written))])
+                if is_empty(keys):
+                    continue
+            yield index, keys
+
+    def captures(self, state: Hashable) -> bool:
+        """While a key is read that the schema doesn't name."""
+        return cast("ObjectState", state).phase == OTHER
+
+    def is_final(self, state: Hashable) -> bool:
+        """Never."""
+        return False
+
+    def is_uncertain(self, state: Hashable) -> bool:
+        """Where an unknown key may come again."""
+        phase, _, others, _ = cast("ObjectState", state)
+        return phase == OTHER and Unknown.TEXT in others

@@ -1,0 +1,55 @@
+"""The lexemes between the values of a document, as a style writes them."""
+
+from __future__ import annotations
+
+from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.text_lexeme import Whitespace, text_lexeme
+from mlx_structured.style import Style
+
+
+class Punctuation:
+    """Brackets, commas and colons with the whitespace around them.
+
+    Arguments:
+        style: what is written.
+    """
+
+    def __init__(self, style: Style) -> None:
+        self._free = Whitespace(style.whitespace, line_break=style.whitespace != 0)
+        self._indent = style.indent
+        free = self._free
+        self.colon = self._separator(style.key_separator)
+        self._comma = style.item_separator
+        self.open_brace = text_lexeme(b"{", free)
+        self.open_bracket = text_lexeme(b"[", free)
+        self.close_empty_brace = text_lexeme(b"}")
+        self.close_empty_bracket = text_lexeme(b"]")
+        unbounded = style.whitespace is None
+        self.leading = text_lexeme(free) if unbounded else None
+        """Whitespace before the document, where the style allows any."""
+        self.trailing = text_lexeme(free) if unbounded else text_lexeme()
+        """What may follow the document."""
+
+    def _separator(self, text: str) -> LexemeState:
+        return text_lexeme(self._free, text.encode(), self._free)
+
+    def _new_line(self, depth: int) -> bytes:
+        return b"" if self._indent is None else b"\n" + b" " * (self._indent * depth)
+
+    def first(self, depth: int) -> LexemeState | None:
+        """What stands between an opening bracket and the first item, if anything."""
+        return None if self._indent is None else text_lexeme(self._new_line(depth))
+
+    def comma(self, depth: int) -> LexemeState:
+        """What stands between two items."""
+        if self._indent is None:
+            return self._separator(self._comma)
+        return text_lexeme(self._comma.encode() + self._new_line(depth))
+
+    def close_brace(self, depth: int) -> LexemeState:
+        """The end of an object that isn't empty."""
+        return text_lexeme(self._free, self._new_line(depth - 1) + b"}")
+
+    def close_bracket(self, depth: int) -> LexemeState:
+        """The end of an array that isn't empty."""
+        return text_lexeme(self._free, self._new_line(depth - 1) + b"]")

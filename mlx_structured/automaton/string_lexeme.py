@@ -1,0 +1,341 @@
+"""JSON strings: a machine that reads characters, written in UTF-8 and JSON escapes.
+
+The machine is a regular language or a set of names. One layer here adds quotes, UTF-8 and escapes
+(RFC 8259 section 7), so that classes of characters stay small sets of ranges below it. Unpaired
+surrogates are no characters and can't be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from mlx_structured.automaton.lexeme import DONE, END, End, LexemeState
+from mlx_structured.automaton.names import NameState
+from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.style import Spelling
+
+Machine: TypeAlias = "Language | NameState"
+Arc: TypeAlias = "tuple[int, int, LexemeState]"
+
+_SURROGATES = (0xD800, 0xDFFF)
+_NAMED_ESCAPES = {
+    0x22: 0x22,
+    0x5C: 0x5C,
+    0x62: 0x08,
+    0x66: 0x0C,
+    0x6E: 0x0A,
+    0x72: 0x0D,
+    0x74: 0x09,
+}
+_HEX_LOWER = {byte: value for value, byte in enumerate(b"0123456789abcdef")}
+_HEX_BOTH = {**_HEX_LOWER, **{byte: value for value, byte in enumerate(b"0123456789ABCDEF")}}
+
+
+def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
+    """(lead byte, continuation bytes, first and last code point, lowest second byte)."""
+    for lead in range(0xC2, 0xE0):
+        yield lead, 1, (lead & 0x1F) << 6, ((lead & 0x1F) << 6) + 0x3F, 0x80
+    for lead in range(0xE0, 0xF0):
+        low = max((lead & 0x0F) << 12, 0x800)
+        high = min(((lead & 0x0F) << 12) + 0xFFF, 0xD7FF if lead == 0xED else 0xFFFF)
+        yield lead, 2, low, high, 0xA0 if lead == 0xE0 else 0x80
+    for lead in range(0xF0, 0xF5):
+        low = max((lead & 0x07) << 18, 0x10000)
+        high = min(((lead & 0x07) << 18) + 0x3FFFF, 0x10FFFF)
+        yield lead, 3, low, high, 0x90 if lead == 0xF0 else 0x80
+
+
+_LEADS = tuple(_lead_bytes())
+
+
+def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+    boundaries = language.boundaries()
+    for low, following in zip(boundaries, (*boundaries[1:], 0x110000), strict=True):
+        target = language.derivative(low)
+        if not is_empty(target):
+            yield low, following - 1, target
+
+
+class StringState(LexemeState):
+    """Between two characters of a string's content."""
+
+    __slots__ = ("machine", "spelling")
+
+    def __init__(self, machine: Machine, spelling: Spelling) -> None:
+        super().__init__()
+        self.machine = machine
+        self.spelling: Spelling = spelling
+
+    def arcs(self) -> list[Arc]:
+        """The characters that may follow, with the states after them."""
+        machine = self.machine
+        found: Iterable[tuple[int, int, Machine]] = (
+            _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
+        )
+        arcs: list[Arc] = []
+        for low, high, target in found:
+            state = string_body(target, self.spelling)
+            if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
+                arcs[-1] = (arcs[-1][0], high, state)
+            else:
+                arcs.append((low, high, state))
+        return arcs
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        arcs = self.arcs()
+        transitions: dict[int, LexemeState] = {}
+        for low, high, target in arcs:
+            for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
+                transitions[byte] = target
+        transitions.pop(0x22, None)
+        transitions.pop(0x5C, None)
+        label = self._label()
+        if label is not None:
+            transitions[0x22] = END if label is DONE else _end(label)
+        escape = EscapeState(arcs, self.spelling)
+        if escape.transitions:
+            transitions[0x5C] = escape
+        if arcs and arcs[-1][1] >= 0x80:
+            for lead, remaining, first, last, second in _LEADS:
+                clipped = clip(arcs, first, last)
+                if clipped:
+                    transitions[lead] = _utf8(clipped, first, last, remaining, second)
+        return transitions
+
+    def _label(self) -> Hashable | None:
+        machine = self.machine
+        if isinstance(machine, Language):
+            return DONE if machine.nullable else None
+        return machine.label
+
+
+def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
+    """The arcs within a range of code points."""
+    return [
+        (max(low, first), min(high, last), target)
+        for low, high, target in arcs
+        if low <= last and high >= first
+    ]
+
+
+def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:
+    low, high, target = arcs[0]
+    if (low, high) == (first, last):
+        return _utf8_tail(remaining, second, second + (last - first >> 6 * (remaining - 1)), target)
+    return Utf8State(arcs, first, last, remaining, second)
+
+
+class Utf8State(LexemeState):
+    """Inside a character, where what follows depends on which one it becomes."""
+
+    __slots__ = ("_arcs", "_first", "_last", "_remaining", "_second")
+
+    def __init__(self, arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> None:
+        super().__init__()
+        self._arcs = arcs
+        self._first = first
+        self._last = last
+        self._remaining = remaining
+        self._second = second
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        width = 1 << 6 * (self._remaining - 1)
+        transitions: dict[int, LexemeState] = {}
+        for byte, first in enumerate(range(self._first, self._last + 1, width), self._second):
+            last = first + width - 1
+            clipped = clip(self._arcs, first, last)
+            if clipped and width == 1:
+                transitions[byte] = clipped[0][2]
+            elif clipped:
+                transitions[byte] = _utf8(clipped, first, last, self._remaining - 1, 0x80)
+        return transitions
+
+
+class Utf8Tail(LexemeState):
+    """Inside a character, all of which lead to the same state."""
+
+    __slots__ = ("_high", "_low", "_remaining", "_target")
+
+    def __init__(self, remaining: int, low: int, high: int, target: LexemeState) -> None:
+        super().__init__()
+        self._remaining = remaining
+        self._low = low
+        self._high = high
+        self._target = target
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        after = self._target
+        if self._remaining > 1:
+            after = _utf8_tail(self._remaining - 1, 0x80, 0xBF, after)
+        return dict.fromkeys(range(self._low, self._high + 1), after)
+
+
+class EscapeState(LexemeState):
+    """After a backslash."""
+
+    __slots__ = ("_arcs", "_spelling")
+
+    def __init__(self, arcs: list[Arc], spelling: Spelling) -> None:
+        super().__init__()
+        self._arcs = arcs
+        self._spelling = spelling
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        any_spelling = self._spelling == "any"
+        named = {**_NAMED_ESCAPES, 0x2F: 0x2F} if any_spelling else _NAMED_ESCAPES
+        transitions: dict[int, LexemeState] = {}
+        for byte, character in named.items():
+            clipped = clip(self._arcs, character, character)
+            if clipped:
+                transitions[byte] = clipped[0][2]
+        arcs = self._arcs
+        if not any_spelling:
+            taken = set(_NAMED_ESCAPES.values())
+            arcs = [
+                (character, character, clip(arcs, character, character)[0][2])
+                for character in range(0x20)
+                if character not in taken and clip(arcs, character, character)
+            ]
+        if arcs:
+            transitions[0x75] = HexState(arcs, 0, 4, _HEX_BOTH if any_spelling else _HEX_LOWER)
+        return transitions
+
+
+class HexState(LexemeState):
+    """Inside ``\\uXXXX``: the digits read so far, of one UTF-16 code unit.
+
+    ``base`` is the first code point of the pair whose second unit this is, or ``None``.
+    """
+
+    __slots__ = ("_arcs", "_base", "_digits", "_left", "_value")
+
+    def __init__(
+        self,
+        arcs: list[Arc],
+        value: int,
+        left: int,
+        digits: Mapping[int, int],
+        base: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._arcs = arcs
+        self._value = value
+        self._left = left
+        self._digits = digits
+        self._base = base
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        transitions: dict[int, LexemeState] = {}
+        left = self._left - 1
+        for byte, digit in self._digits.items():
+            value = self._value * 16 + digit
+            first, last = value << 4 * left, ((value + 1) << 4 * left) - 1
+            arcs = self._reachable(first, last)
+            if not arcs:
+                continue
+            if left:
+                transitions[byte] = HexState(arcs, value, left, self._digits, self._base)
+            elif self._base is None and 0xD800 <= value < 0xDC00:
+                transitions[byte] = PairState(arcs, value, self._digits)
+            else:
+                transitions[byte] = arcs[0][2]
+        return transitions
+
+    def _reachable(self, first: int, last: int) -> list[Arc]:
+        """The arcs to characters whose code unit here lies between the two."""
+        if self._base is not None:
+            low, high = max(first, 0xDC00), min(last, 0xDFFF)
+            if low > high:
+                return []
+            return clip(self._arcs, self._base + low - 0xDC00, self._base + high - 0xDC00)
+        arcs = clip(self._arcs, first, min(last, _SURROGATES[0] - 1))
+        arcs += clip(self._arcs, max(first, _SURROGATES[1] + 1), last)
+        low, high = max(first, 0xD800), min(last, 0xDBFF)
+        if low <= high:
+            arcs += clip(self._arcs, _pair_base(low), _pair_base(high) + 0x3FF)
+        return arcs
+
+
+class PairState(LexemeState):
+    """After the first half of a surrogate pair: the second half must follow."""
+
+    __slots__ = ("_after_backslash", "_arcs", "_digits", "_high")
+
+    def __init__(
+        self,
+        arcs: list[Arc],
+        high: int,
+        digits: Mapping[int, int],
+        after_backslash: bool = False,
+    ) -> None:
+        super().__init__()
+        self._arcs = arcs
+        self._high = high
+        self._digits = digits
+        self._after_backslash = after_backslash
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        if not self._after_backslash:
+            return {0x5C: PairState(self._arcs, self._high, self._digits, after_backslash=True)}
+        return {0x75: HexState(self._arcs, 0, 4, self._digits, _pair_base(self._high))}
+
+
+def _pair_base(high: int) -> int:
+    return 0x10000 + ((high - 0xD800) << 10)
+
+
+class QuoteState(LexemeState):
+    """Before the opening quote."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, body: StringState) -> None:
+        super().__init__()
+        self.body = body
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        return {0x22: self.body}
+
+
+_bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
+_quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
+_ends: dict[Hashable, End] = {}
+_tails: WeakValueDictionary[tuple[int, int, int, LexemeState], Utf8Tail] = WeakValueDictionary()
+
+
+def _end(label: Hashable) -> End:
+    return _ends.setdefault(label, End(label))
+
+
+def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:
+    key = (remaining, low, high, target)
+    state = _tails.get(key)
+    if state is None:
+        state = _tails[key] = Utf8Tail(*key)
+    return state
+
+
+def string_body(machine: Machine, spelling: Spelling) -> StringState:
+    """The state after the opening quote (or between characters) of a machine's strings."""
+    key = (machine, spelling)
+    state = _bodies.get(key)
+    if state is None:
+        state = _bodies[key] = StringState(machine, spelling)
+    return state
+
+
+def string_lexeme(machine: Machine, spelling: Spelling) -> QuoteState:
+    """The JSON strings whose characters the machine reads.
+
+    Arguments:
+        machine: a nonempty language, or names of which at least one is allowed.
+        spelling: ``"json.dumps"`` for the one spelling of
+            ``json.dumps(text, ensure_ascii=False)``, or ``"any"``.
+    """
+    body = string_body(machine, spelling)
+    state = _quotes.get(body)
+    if state is None:
+        state = _quotes[body] = QuoteState(body)
+    return state

@@ -1,0 +1,94 @@
+"""From a JSON Schema to an acceptor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema.exceptions
+import referencing
+from jsonschema_specifications import REGISTRY as METASCHEMAS
+
+from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
+from mlx_structured.automaton.number_lexeme import number_lexeme
+from mlx_structured.errors import SchemaError, UnsatisfiableSchemaError
+from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, find_dialect
+from mlx_structured.json_schema.nodes import NodeTable, dialect_of, escape_pointer
+from mlx_structured.json_schema.normal_form import NormalForm
+from mlx_structured.json_schema.support import check_support
+from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.style import Style, get_style
+
+Registry = Mapping[str, Any] | referencing.Registry[Any]
+
+
+def compile_json_schema(
+    schema: Mapping[str, Any] | bool | str,
+    *,
+    style: str | Style = "spaced",
+    registry: Registry | None = None,
+    default_dialect: str = DRAFT202012.uri,
+) -> Acceptor:
+    """The acceptor of the JSON texts whose value satisfies a schema.
+
+    Arguments:
+        schema: a JSON Schema as a dict, a bool, or JSON text.
+        style: which texts of a value may be written: a preset's name (``"spaced"``, ``"compact"``,
+            ``"pretty"``, ``"flexible"``, ``"any"``) or a :class:`~mlx_structured.style.Style`.
+        registry: documents that references may lead to, as a mapping of URI to schema or a
+            ``referencing.Registry``. Nothing is fetched from the network.
+        default_dialect: the URI of the metaschema of documents without ``$schema``.
+
+    Raises:
+        SchemaError: for a schema that isn't valid, or not JSON.
+        UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
+        UnsatisfiableSchemaError: if no value satisfies the schema.
+        ValueError: for an unknown style.
+    """
+    written = get_style(style)
+    dialect = find_dialect(default_dialect, "")
+    parsed = _parse(schema)
+    _check_against_metaschema(parsed, dialect)
+    table = NodeTable(_registry(registry, dialect), dialect)
+    root = table.root(parsed)
+    check_support(root)
+
+    def has_text(numbers: NumberSet) -> bool:
+        return number_lexeme(numbers, written.spelling, written.max_digits) is not None
+
+    form = NormalForm(table, root, has_text)
+    if not form.is_nonempty(form.root):
+        raise UnsatisfiableSchemaError("its keywords contradict each other")
+    return Acceptor(DocumentNetwork(Grammar(form, written)).begin())
+
+
+def _parse(schema: object) -> Any:
+    if isinstance(schema, str):
+        try:
+            schema = json.loads(schema)
+        except json.JSONDecodeError as error:
+            raise SchemaError(f"not JSON: {error}") from error
+    if not isinstance(schema, (Mapping, bool)):
+        raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
+    return schema
+
+
+def _check_against_metaschema(schema: Any, default: Dialect) -> None:
+    try:
+        dialect_of(schema, default).validator.check_schema(schema)
+    except jsonschema.exceptions.SchemaError as error:
+        pointer = "".join("/" + escape_pointer(str(token)) for token in error.absolute_path)
+        raise SchemaError(error.message, pointer) from error
+
+
+def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:
+    metaschemas: referencing.Registry[Any] = METASCHEMAS
+    if isinstance(registry, referencing.Registry):
+        return registry.combine(metaschemas)
+    documents: list[tuple[str, referencing.Resource[Any]]] = []
+    for uri, schema in (registry or {}).items():
+        of = dialect_of(schema, dialect)
+        documents.append((uri, of.specification.create_resource(schema)))
+    return metaschemas.with_resources(documents)

@@ -1,0 +1,122 @@
+"""The driver: one sequence of tokens on its way through an acceptor."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.guide import Guide, GuideState
+from mlx_structured.automaton.token_walk import TokenWalk
+from mlx_structured.errors import InvalidTokenError
+from mlx_structured.vocabulary import Vocabulary
+
+_walks: WeakKeyDictionary[Vocabulary, TokenWalk] = WeakKeyDictionary()
+_guides: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, Guide]] = WeakKeyDictionary()
+
+
+def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
+    by_vocabulary = _guides.setdefault(acceptor, WeakKeyDictionary())
+    guide = by_vocabulary.get(vocabulary)
+    if guide is None:
+        walk = _walks.get(vocabulary)
+        if walk is None:
+            walk = _walks[vocabulary] = TokenWalk(vocabulary)
+        guide = by_vocabulary[vocabulary] = Guide(acceptor, vocabulary, walk)
+    return guide
+
+
+class JsonSchemaAcceptorDriver:
+    """Tracks which tokens may come next in one sequence.
+
+    States are shared by all drivers of the same acceptor and vocabulary, so a driver is cheap, a
+    fork is a copy of a list, and a rollback shortens it.
+
+    Arguments:
+        acceptor: what :func:`~mlx_structured.compile_json_schema` returns.
+        vocabulary: the tokens of the model.
+    """
+
+    def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary) -> None:
+        self.acceptor = acceptor
+        self.vocabulary = vocabulary
+        self._guide = _guide(acceptor, vocabulary)
+        self._states: list[GuideState] = [self._guide.start]
+
+    def select_valid_tokens(self) -> npt.NDArray[np.uint32]:
+        """The tokens that may come next.
+
+        Returns:
+            A read-only array of ``ceil(vocabulary.size / 32)`` ``uint32``: token ``t`` is allowed
+            if bit ``t % 32`` of word ``t // 32`` is set. EOS ids are allowed exactly when the text
+            so far is a whole document. The same state returns the same array.
+
+        Raises:
+            VocabularyError: if no token of the vocabulary can write what must come next.
+        """
+        state = self._states[-1]
+        bitmap = state.bitmap
+        return self._guide.bitmap(state) if bitmap is None else bitmap
+
+    def advance_token(self, token_id: int) -> None:
+        """Go on with a token.
+
+        Raises:
+            InvalidTokenError: if the token isn't allowed; the driver stays where it was.
+        """
+        state = self._states[-1]
+        following = state.next.get(token_id)
+        if following is None:
+            following = self._step(state, token_id)
+        self._states.append(following)
+
+    def _step(self, state: GuideState, token_id: int) -> GuideState:
+        size = self.vocabulary.size
+        if not 0 <= token_id < size:
+            raise InvalidTokenError(token_id, f"the vocabulary has ids 0 to {size - 1}")
+        following = self._guide.advance(state, token_id)
+        if following is None:
+            if token_id in self.vocabulary.eos_token_ids:
+                raise InvalidTokenError(token_id, "it ends the text, which is not complete yet")
+            text = self.vocabulary.tokens[token_id]
+            raise InvalidTokenError(
+                token_id,
+                "it is no text" if text is None else f"its text {text!r} does not fit here",
+            )
+        return following
+
+    def in_accepted_state(self) -> bool:
+        """Whether the text so far is a whole document."""
+        return self._states[-1].is_accepting
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether an EOS id was read; from then on only EOS ids are allowed."""
+        return self._states[-1].is_finished
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens were read."""
+        return len(self._states) - 1
+
+    def rollback(self, count: int) -> None:
+        """Take back the last tokens.
+
+        Raises:
+            ValueError: if fewer tokens were read, or ``count`` is negative.
+        """
+        if not 0 <= count <= self.token_count:
+            raise ValueError(f"can't take back {count} of {self.token_count} tokens")
+        if count:
+            del self._states[-count:]
+
+    def fork(self) -> JsonSchemaAcceptorDriver:
+        """Another driver at the same place, independent from now on."""
+        other = JsonSchemaAcceptorDriver.__new__(JsonSchemaAcceptorDriver)
+        other.acceptor = self.acceptor
+        other.vocabulary = self.vocabulary
+        other._guide = self._guide
+        other._states = self._states.copy()
+        return other

@@ -1,0 +1,71 @@
+"""Which value positions some finite value fits: a least fixpoint over the recursion of a schema.
+
+A position that needs itself (``{"required": ["a"], "properties": {"a": {"$ref": "#"}}}``) is
+empty. While a position is looked into it counts as empty; "nonempty" found so is true at once,
+"empty" only when no unfinished position took part in the answer (Tarjan's components).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, NoValue, ValueSet
+
+if TYPE_CHECKING:
+    from mlx_structured.json_schema.normal_form import NormalForm
+
+_NEVER = 1 << 60
+
+
+class Emptiness:
+    """Memoised answers for the positions of one schema."""
+
+    def __init__(self, form: NormalForm) -> None:
+        self._form = form
+        self._known: dict[ValueSet, bool] = {}
+        self._depths: dict[ValueSet, int] = {}
+        self._lowest = _NEVER
+        self._provisional: list[ValueSet] = []
+
+    def is_nonempty(self, values: ValueSet) -> bool:
+        """Whether some value, writable in the style, satisfies every node."""
+        known = self._known.get(values)
+        if known is not None:
+            return known
+        if values in self._depths:
+            self._lowest = min(self._lowest, self._depths[values])
+            return False
+        if any(isinstance(node, NoValue) for node in values):
+            self._known[values] = False
+            return False
+        if any(self._form.has_scalar(values, of) for of in TYPES if of not in CONTAINERS):
+            self._known[values] = True
+            return True
+        return self._search(values)
+
+    def _search(self, values: ValueSet) -> bool:
+        depth = len(self._depths)
+        outer, self._lowest = self._lowest, _NEVER
+        mark = len(self._provisional)
+        self._depths[values] = depth
+        try:
+            found = any(
+                shape.is_feasible(self._form)
+                for candidates in (self._form.candidate_arrays, self._form.candidate_objects)
+                for shape in candidates(values)
+            )
+        finally:
+            del self._depths[values]
+            lowest = self._lowest
+            self._lowest = min(outer, lowest if lowest < depth else _NEVER)
+        if found:
+            self._known[values] = True
+            del self._provisional[mark:]
+        elif lowest >= depth:
+            self._known[values] = False
+            for each in self._provisional[mark:]:
+                self._known.setdefault(each, False)
+            del self._provisional[mark:]
+        else:
+            self._provisional.append(values)
+        return found

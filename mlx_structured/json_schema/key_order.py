@@ -1,0 +1,49 @@
+"""The order in which a schema declares keys."""
+
+from __future__ import annotations
+
+from mlx_structured.json_schema.nodes import Constant, Node, SchemaNode, ValueSet
+
+
+def key_order(values: ValueSet) -> tuple[str, ...]:
+    """Declared keys in document order, then required ones that aren't declared.
+
+    Subschemas that apply to the same value take part where they stand in the document.
+    """
+    declared: dict[str, None] = {}
+    required: dict[str, None] = {}
+    seen: set[Node] = set()
+    stack: list[Node | tuple[str, ...]] = []
+    nodes: list[Node] = sorted(values, key=lambda node: node.index, reverse=True)
+    stack += nodes
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            declared.update(dict.fromkeys(node))
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, Constant) and isinstance(node.value, dict):
+            declared.update(dict.fromkeys(node.value))
+        if not isinstance(node, SchemaNode):
+            continue
+        parts: list[Node | tuple[str, ...]] = []
+        keywords = node.keywords
+        if node.dialect.ref_hides_siblings and "$ref" in keywords:
+            keywords = {"$ref": keywords["$ref"]}
+        for keyword, value in keywords.items():
+            if keyword == "properties":
+                parts.append(tuple(value))
+            elif keyword == "required":
+                required.update(dict.fromkeys(value))
+            elif keyword == "const" and isinstance(value, dict):
+                parts.append(tuple(value))
+            elif keyword == "enum":
+                parts += [tuple(member) for member in value if isinstance(member, dict)]
+            elif keyword == "$ref":
+                parts.append(node.reference("$ref"))
+            elif keyword in ("allOf", "anyOf"):
+                parts += [node.child(keyword, i) for i in range(len(value))]
+        stack.extend(reversed(parts))
+    return (*declared, *(name for name in required if name not in declared))

@@ -1,0 +1,44 @@
+"""Keywords that speak about arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mlx_structured.json_schema.formula import Formula, Items, Length, conjunction
+from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
+
+
+def min_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``minItems`` (2020-12 validation, section 6.4.2)."""
+    return Length(int(value), None)
+
+
+def max_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``maxItems`` (2020-12 validation, section 6.4.1)."""
+    return Length(0, int(value))
+
+
+def prefix_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``prefixItems`` (2020-12 core, section 10.3.1.1)."""
+    children = prefix_items_children(node, value)
+    return conjunction(Items(i, i + 1, child) for i, child in enumerate(children))
+
+
+def prefix_items_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return [node.child("prefixItems", i) for i in range(len(value))]
+
+
+def items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``items`` (2020-12 core, section 10.3.1.2); as a list it is a prefix, up to 2019-09."""
+    children = items_children(node, value)
+    if isinstance(value, list):
+        return conjunction(Items(i, i + 1, child) for i, child in enumerate(children))
+    (child,) = children
+    return Items(len(node.keywords.get("prefixItems", ())), None, child)
+
+
+def items_children(node: SchemaNode, value: Any) -> list[Node]:
+    if isinstance(value, list):
+        return [node.child("items", i) for i in range(len(value))]
+    return [node.child("items")]

@@ -1,0 +1,249 @@
+"""Schema nodes: subschemas interned by their content, with references resolved.
+
+A node is one set of values. Two subschemas with the same keywords in the same order are one node,
+a subschema that is only a reference is its target, and a value position holds a set of nodes that
+must all be satisfied (:data:`ValueSet`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import referencing
+from referencing.exceptions import Unresolvable
+
+from mlx_structured.errors import SchemaError
+from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, REFUSED, Dialect, find_dialect
+from mlx_structured.json_schema.formula import Formula
+
+Resolver: TypeAlias = "referencing._core.Resolver[Any]"
+JsonType: TypeAlias = str
+TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
+CONTAINERS = frozenset({"array", "object"})
+
+
+def json_type(value: object) -> JsonType:
+    """The JSON type of a value as ``json.loads`` makes it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, (list, tuple)) else "object"
+
+
+def escape_pointer(token: str) -> str:
+    """One reference token of a JSON pointer (RFC 6901 section 3)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+class Node:
+    """One set of values. ``formulas`` memoises what it says of each type."""
+
+    __slots__ = ("formulas", "index", "pointer", "scalars")
+
+    def __init__(self, index: int, pointer: str) -> None:
+        self.index = index
+        self.pointer = pointer
+        self.formulas: dict[JsonType, Formula | None] = {}
+        self.scalars: dict[JsonType, object] = {}
+
+
+class AnyValue(Node):
+    """Satisfied by every value."""
+
+    __slots__ = ()
+
+
+class NoValue(Node):
+    """Satisfied by no value."""
+
+    __slots__ = ()
+
+
+class Constant(Node):
+    """Satisfied by one value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, index: int, pointer: str, value: object) -> None:
+        super().__init__(index, pointer)
+        self.value = value
+
+
+class Scope(NamedTuple):
+    """Where a schema stands: what its references and keywords mean."""
+
+    resolver: Resolver
+    dialect: Dialect
+
+    def within(self, schema: Mapping[str, Any]) -> Scope:
+        """The scope of a subschema, which may have an identifier or a dialect of its own."""
+        dialect = dialect_of(schema, self.dialect)
+        resource = dialect.specification.create_resource(schema)
+        return Scope(self.resolver.in_subresource(resource), dialect)
+
+
+def dialect_of(schema: Any, default: Dialect) -> Dialect:
+    """The dialect that a document names, or the default."""
+    if isinstance(schema, Mapping) and isinstance(schema.get("$schema"), str):
+        return find_dialect(schema["$schema"])
+    return default
+
+
+class SchemaNode(Node):
+    """A schema object with the place where it stands."""
+
+    __slots__ = ("keywords", "scope", "table")
+
+    def __init__(
+        self,
+        index: int,
+        pointer: str,
+        keywords: Mapping[str, Any],
+        scope: Scope,
+        table: NodeTable,
+    ) -> None:
+        super().__init__(index, pointer)
+        self.keywords = keywords
+        self.scope = scope
+        self.table = table
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that gives the keywords their meaning."""
+        return self.scope.dialect
+
+    def child(self, *path: str | int) -> Node:
+        """The node of the subschema at that path below this one."""
+        schema: Any = self.keywords
+        pointer = self.pointer
+        for token in path:
+            schema = schema[token]
+            pointer += "/" + escape_pointer(str(token))
+        return self.table.child(self, schema, pointer)
+
+    def reference(self, keyword: str = "$ref") -> Node:
+        """The node that the reference under ``keyword`` leads to."""
+        return self.table.reference(self, keyword)
+
+
+ValueSet: TypeAlias = frozenset[Node]
+
+
+class NodeTable:
+    """The nodes of one schema.
+
+    Arguments:
+        registry: the documents that references may lead to.
+        dialect: the dialect of documents that don't name one.
+    """
+
+    def __init__(self, registry: referencing.Registry[Any], dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._registry = registry
+        self._by_identity: dict[tuple[int, str, str], Node] = {}
+        self._by_content: dict[tuple[str, str, str], Node] = {}
+        self._constants: dict[str, Constant] = {}
+        self._resolving: set[tuple[int, str, str]] = set()
+        self._kept: list[object] = []
+        self.any_value = AnyValue(0, "")
+        self.no_value = NoValue(1, "")
+        self._size = 1
+
+    def root(self, schema: Any) -> Node:
+        """The node of a whole document."""
+        if isinstance(schema, bool):
+            return self.any_value if schema else self.no_value
+        dialect = dialect_of(schema, self._dialect)
+        resource = dialect.specification.create_resource(schema)
+        uri = resource.id() or ""
+        registry = self._registry.with_resource(uri, resource)
+        if uri:
+            registry = registry.with_resource("", resource)
+        return self._node(schema, Scope(registry.resolver(uri), dialect), "")
+
+    def child(self, parent: SchemaNode, schema: Any, pointer: str) -> Node:
+        """The node of a subschema of ``parent``."""
+        if isinstance(schema, bool):
+            return self.any_value if schema else self.no_value
+        if not isinstance(schema, dict):
+            raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
+        return self._node(schema, parent.scope.within(schema), pointer)
+
+    def constant(self, value: object) -> Constant:
+        """The node of one value."""
+        key = json.dumps(value)
+        node = self._constants.get(key)
+        if node is None:
+            node = self._constants[key] = Constant(self._count(), "", value)
+        return node
+
+    def reference(self, node: SchemaNode, keyword: str) -> Node:
+        """The node that the reference under ``keyword`` of ``node`` leads to."""
+        reference = node.keywords[keyword]
+        pointer = f"{node.pointer}/{keyword}"
+        try:
+            resolved = node.scope.resolver.lookup(reference)
+        except Unresolvable as error:
+            raise SchemaError(
+                f"reference {reference!r} leads nowhere; "
+                "pass the document that it names in the registry",
+                pointer,
+            ) from error
+        schema = resolved.contents
+        if isinstance(schema, bool):
+            return self.any_value if schema else self.no_value
+        if not isinstance(schema, dict):
+            raise SchemaError(f"reference {reference!r} leads to no schema", pointer)
+        resolver = resolved.resolver
+        document = resolver._registry.get(resolver._base_uri)
+        dialect = node.dialect
+        if document is not None:
+            dialect = dialect_of(document.contents, dialect)
+        fragment = reference.partition("#")[2]
+        target = fragment if fragment.startswith("/") or not fragment else pointer
+        return self._node(schema, Scope(resolver, dialect_of(schema, dialect)), target)
+
+    def _node(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
+        identity = (id(schema), scope.resolver._base_uri, scope.dialect.uri)
+        node = self._by_identity.get(identity)
+        if node is None:
+            if identity in self._resolving:
+                raise SchemaError("the reference leads back to itself", pointer)
+            self._resolving.add(identity)
+            try:
+                node = self._intern(schema, scope, pointer)
+            finally:
+                self._resolving.discard(identity)
+            self._by_identity[identity] = node
+            self._kept.append(schema)
+        return node
+
+    def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
+        keywords = {
+            keyword: value
+            for keyword, value in schema.items()
+            if keyword in ENFORCED or (keyword in REFUSED and value != NEUTRAL.get(keyword, ...))
+        }
+        if not keywords:
+            return self.any_value
+        content = (json.dumps(keywords), scope.resolver._base_uri, scope.dialect.uri)
+        node = self._by_content.get(content)
+        if node is None:
+            made = SchemaNode(self._count(), pointer, keywords, scope, self)
+            only_reference = "$ref" in keywords and (
+                scope.dialect.ref_hides_siblings or len(keywords) == 1
+            )
+            node = self.reference(made, "$ref") if only_reference else made
+            self._by_content[content] = node
+        return node
+
+    def _count(self) -> int:
+        self._size += 1
+        return self._size

@@ -1,0 +1,99 @@
+"""Sets of scalars, one kind a JSON type, each closed under intersection and union.
+
+Scalars never split into alternatives: whatever a schema says about numbers is one set of numbers,
+and whatever it says about strings is one regular language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from mlx_structured.errors import SchemaError
+from mlx_structured.json_schema.formula import All, Any, Formula, Holds, Within
+from mlx_structured.languages import language as languages
+from mlx_structured.languages import number_set
+from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
+from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+
+if TYPE_CHECKING:
+    from mlx_structured.json_schema.nodes import JsonType, Node, ValueSet
+    from mlx_structured.json_schema.normal_form import NormalForm
+
+__all__ = ["INTEGERS", "ScalarSet", "scalar_members", "scalar_set"]
+
+Symbols: TypeAlias = frozenset[bool | None]
+ScalarSet: TypeAlias = Language | NumberSet | Symbols
+
+_FULL: dict[str, ScalarSet] = {
+    "null": frozenset({None}),
+    "boolean": frozenset({False, True}),
+    "number": ALL_NUMBERS,
+    "string": EVERYTHING,
+}
+_EMPTY: dict[str, ScalarSet] = {
+    "null": frozenset(),
+    "boolean": frozenset(),
+    "number": NO_NUMBERS,
+    "string": EMPTY,
+}
+
+
+def scalar_members(json_type: JsonType, values: Iterable[object]) -> ScalarSet:
+    """The set of the given values, all of that type."""
+    if json_type == "string":
+        return languages.literals(cast("Iterable[str]", values))
+    if json_type == "number":
+        return number_set.points(cast("Iterable[int | float]", values))
+    return frozenset(cast("Iterable[bool | None]", values))
+
+
+def intersect(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
+    """What is in every one of the sets, of the same type."""
+    if json_type == "string":
+        return languages.intersection(cast("list[Language]", sets))
+    result = _FULL[json_type]
+    for each in sets:
+        result = result & each  # type: ignore[operator]
+    return result
+
+
+def unite(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
+    """What is in at least one of the sets, of the same type."""
+    if json_type == "string":
+        return languages.union(cast("list[Language]", sets))
+    result = _EMPTY[json_type]
+    for each in sets:
+        result = result | each  # type: ignore[operator]
+    return result
+
+
+def scalar_set(form: NormalForm, values: ValueSet, json_type: JsonType) -> ScalarSet:
+    """The scalars of one type that satisfy every node."""
+    return intersect([_of_node(form, node, json_type) for node in values], json_type)
+
+
+def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
+    known = node.scalars.get(json_type)
+    if known is None:
+        if json_type in node.scalars:
+            raise SchemaError("the schema refers to itself for the same value", node.pointer)
+        node.scalars[json_type] = None
+        try:
+            known = _of_formula(form, form.formula(node, json_type), json_type)
+        finally:
+            del node.scalars[json_type]
+        node.scalars[json_type] = known
+    return cast("ScalarSet", known)
+
+
+def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
+    if isinstance(formula, Within):
+        return formula.members
+    if isinstance(formula, Holds):
+        return _of_node(form, formula.node, json_type)
+    if isinstance(formula, All):
+        return intersect([_of_formula(form, x, json_type) for x in formula.parts], json_type)
+    if isinstance(formula, Any):
+        return unite([_of_formula(form, x, json_type) for x in formula.parts], json_type)
+    raise AssertionError(f"{formula} says nothing about a {json_type}")

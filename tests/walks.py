@@ -1,0 +1,80 @@
+"""Random walks: token sequences drawn from the masks alone, steered to an end."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, Vocabulary
+
+ENDINGS = [b"}", b"]", b'"}', b'"]', b"}]", b"]}", b"}}", b"]]"]
+
+
+class StuckError(AssertionError):
+    """A state that can be reached allows no token."""
+
+
+@cache
+def _costs(vocabulary: Vocabulary) -> npt.NDArray[np.float64]:
+    """How far each token leads away from an end: what closes is cheap, what opens is dear."""
+    costs = np.full(vocabulary.size, 3.0)
+    for token_id, token in enumerate(vocabulary.tokens):
+        if token == b'"':
+            costs[token_id] = -1
+        elif token in ENDINGS:
+            costs[token_id] = 0
+        elif token in (b",", b", ", b":", b": "):
+            costs[token_id] = 1
+        elif token is not None and len(token) == 1 and token.isalnum():
+            costs[token_id] = 2
+        elif token is not None and (b"{" in token or b"[" in token):
+            costs[token_id] = 5
+    return costs
+
+
+def allowed_ids(bitmap: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """The token ids whose bit is set."""
+    return np.flatnonzero(np.unpackbits(bitmap.view(np.uint8), bitorder="little"))
+
+
+def walk(
+    acceptor: Acceptor,
+    vocabulary: Vocabulary,
+    rng: random.Random,
+    *,
+    free: int = 24,
+    most: int = 2_000,
+) -> bytes | None:
+    """The text of one walk: ``free`` tokens of any kind, then towards an end.
+
+    Returns ``None`` for a walk that needs more than ``most`` tokens.
+    """
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    eos = vocabulary.eos_token_ids[0]
+    costs = _costs(vocabulary)
+    text = b""
+    for step in range(most):
+        ids = allowed_ids(driver.select_valid_tokens())
+        if not len(ids):
+            raise StuckError(f"no token after {text!r}")
+        may_end = driver.in_accepted_state()
+        if may_end != (eos in ids):
+            raise StuckError(f"EOS {'missing' if may_end else 'allowed'} after {text!r}")
+        steered = step >= free or rng.random() < 0.4
+        if may_end and (steered or len(ids) == 1):
+            driver.advance_token(eos)
+            assert driver.is_finished
+            return text
+        ids = ids[ids != eos]
+        if steered:
+            near = costs[ids]
+            ids = ids[near == near.min()]
+        token_id = int(ids[rng.randrange(len(ids))])
+        driver.advance_token(token_id)
+        token = vocabulary.tokens[token_id]
+        assert token is not None
+        text += token
+    return None
