@@ -28,12 +28,9 @@ SCHEMA = {
         "additionalProperties": False,
     },
 }
-QUESTION = "Which countries are mentioned in the sentence {!r}? Answer in JSON: name and continent."
-EXAMPLE_SENTENCE = "Hans took the train from Germany to Japan"
-EXAMPLE_ANSWER = [
-    {"name": "Germany", "continent": "Europe"},
-    {"name": "Japan", "continent": "Asia"},
-]
+QUESTION = "Which countries are mentioned in the sentence {!r}?"
+EXAMPLE_SENTENCE = "Lena spent her holidays in Japan"
+EXAMPLE_ANSWER = [{"name": "Japan", "continent": "Asia"}]
 SENTENCE = "Adamma went home to Nigeria for the hols"
 
 

@@ -1,1 +1,46 @@
 """Makes every token that mlx-lm generates fit a JSON Schema."""
+
+from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.compiler import compile_json_schema
+from mlx_structured.driver import JsonSchemaAcceptorDriver
+from mlx_structured.errors import (
+    EmptyMaskError,
+    InvalidTokenError,
+    LimitExceededError,
+    ModelLoadError,
+    PatternError,
+    SchemaError,
+    SequenceError,
+    StructuredError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+    VocabularyError,
+)
+from mlx_structured.masks import apply_token_mask, create_mask
+from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
+from mlx_structured.style import STYLES, Style
+from mlx_structured.vocabulary import Vocabulary
+
+__all__ = [
+    "STYLES",
+    "Acceptor",
+    "EmptyMaskError",
+    "InvalidTokenError",
+    "JsonSchemaAcceptorDriver",
+    "LimitExceededError",
+    "LogitBiasProcessor",
+    "ModelLoadError",
+    "PatternError",
+    "SchemaError",
+    "SequenceError",
+    "StructuredError",
+    "Style",
+    "UnsatisfiableSchemaError",
+    "UnsupportedSchemaError",
+    "Vocabulary",
+    "VocabularyError",
+    "apply_token_mask",
+    "compile_json_schema",
+    "create_mask",
+    "make_logit_bias_processor",
+]

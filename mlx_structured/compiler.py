@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
-import jsonschema.exceptions
 import referencing
 from jsonschema_specifications import REGISTRY as METASCHEMAS
 
@@ -15,7 +15,7 @@ from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.errors import SchemaError, UnsatisfiableSchemaError
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, find_dialect
-from mlx_structured.json_schema.nodes import NodeTable, dialect_of, escape_pointer
+from mlx_structured.json_schema.nodes import NodeTable, dialect_of
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support
 from mlx_structured.languages.number_set import NumberSet
@@ -50,7 +50,6 @@ def compile_json_schema(
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     parsed = _parse(schema)
-    _check_against_metaschema(parsed, dialect)
     table = NodeTable(_registry(registry, dialect), dialect)
     root = table.root(parsed)
     check_support(root)
@@ -61,26 +60,32 @@ def compile_json_schema(
     form = NormalForm(table, root, has_text)
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
-    return Acceptor(DocumentNetwork(Grammar(form, written)).begin())
+    return Acceptor(DocumentNetwork(Grammar(form, written)).begin)
 
 
 def _parse(schema: object) -> Any:
-    if isinstance(schema, str):
-        try:
-            schema = json.loads(schema)
-        except json.JSONDecodeError as error:
-            raise SchemaError(f"not JSON: {error}") from error
-    if not isinstance(schema, (Mapping, bool)):
+    """The schema as JSON has it: what the caller does to the dict later doesn't reach it."""
+    if not isinstance(schema, (str, Mapping, bool)):
         raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
-    return schema
-
-
-def _check_against_metaschema(schema: Any, default: Dialect) -> None:
     try:
-        dialect_of(schema, default).validator.check_schema(schema)
-    except jsonschema.exceptions.SchemaError as error:
-        pointer = "".join("/" + escape_pointer(str(token)) for token in error.absolute_path)
-        raise SchemaError(error.message, pointer) from error
+        text = schema if isinstance(schema, str) else json.dumps(_plain(schema), allow_nan=False)
+        parsed = json.loads(text, parse_float=_finite, parse_constant=_finite)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(f"not JSON: {error}") from error
+    if not isinstance(parsed, (dict, bool)):
+        raise SchemaError(f"a schema is an object or a boolean, not a {type(parsed).__name__}")
+    return parsed
+
+
+def _plain(schema: Mapping[str, Any] | bool) -> object:
+    return schema if isinstance(schema, bool) else dict(schema)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"the number {text} is out of range")
+    return number
 
 
 def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:

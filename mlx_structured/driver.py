@@ -24,7 +24,7 @@ def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
         walk = _walks.get(vocabulary)
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
-        guide = by_vocabulary[vocabulary] = Guide(acceptor, vocabulary, walk)
+        guide = by_vocabulary[vocabulary] = Guide(acceptor.begin, vocabulary, walk)
     return guide
 
 

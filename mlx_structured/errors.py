@@ -71,5 +71,15 @@ class EmptyMaskError(StructuredError, ValueError):
     """A mask that allows no token: applying it would turn all logits to -inf."""
 
 
+class SequenceError(StructuredError, RuntimeError):
+    """Tokens that don't continue the sequence that a logits processor follows."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(
+            f"{detail}. A processor follows one sequence: call reset() or make a new one for a new "
+            "generation, and give each row of a batch its own"
+        )
+
+
 class ModelLoadError(StructuredError, OSError):
     """A model that can't be found or read."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, Vocabulary
+from mlx_structured.automaton.acceptor import advance
+from mlx_structured.automaton.link import Configuration
+from mlx_structured.automaton.string_lexeme import StringState
+from mlx_structured.languages.language import Language, example
 
 ENDINGS = [b"}", b"]", b'"}', b'"]', b"}]", b"]}", b"}}", b"]]"]
 
@@ -35,6 +41,25 @@ def _costs(vocabulary: Vocabulary) -> npt.NDArray[np.float64]:
     return costs
 
 
+@cache
+def _single_bytes(vocabulary: Vocabulary) -> dict[int, int]:
+    """Byte -> the token that is only that byte."""
+    return {
+        token[0]: token_id
+        for token_id, token in enumerate(vocabulary.tokens)
+        if token is not None and len(token) == 1
+    }
+
+
+def next_of_shortest_string(configurations: Iterable[Configuration]) -> int | None:
+    """Inside a string: the first byte of a shortest way to its closing quote."""
+    for each in configurations:
+        if isinstance(each.lexeme, StringState) and isinstance(each.lexeme.machine, Language):
+            rest = json.dumps(example(each.lexeme.machine), ensure_ascii=False)
+            return rest[1:].encode()[0]
+    return None
+
+
 def allowed_ids(bitmap: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
     """The token ids whose bit is set."""
     return np.flatnonzero(np.unpackbits(bitmap.view(np.uint8), bitorder="little"))
@@ -56,6 +81,7 @@ def walk(
     eos = vocabulary.eos_token_ids[0]
     costs = _costs(vocabulary)
     text = b""
+    reached = acceptor.begin()
     for step in range(most):
         ids = allowed_ids(driver.select_valid_tokens())
         if not len(ids):
@@ -69,7 +95,10 @@ def walk(
             assert driver.is_finished
             return text
         ids = ids[ids != eos]
-        if steered:
+        byte = next_of_shortest_string(reached) if steered else None
+        if byte is not None and _single_bytes(vocabulary).get(byte) in ids:
+            ids = np.array([_single_bytes(vocabulary)[byte]])
+        elif steered:
             near = costs[ids]
             ids = ids[near == near.min()]
         token_id = int(ids[rng.randrange(len(ids))])
@@ -77,4 +106,5 @@ def walk(
         token = vocabulary.tokens[token_id]
         assert token is not None
         text += token
+        reached = advance(reached, token)
     return None

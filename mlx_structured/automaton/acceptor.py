@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, join
@@ -11,25 +11,28 @@ from mlx_structured.automaton.link import Configuration, Link, join
 class Acceptor:
     """The texts of a language of documents.
 
-    Immutable to its users: sequences, drivers and threads share it. What it learns while it is
-    used (states, masks) is kept with it and goes with it.
+    Immutable to its users: sequences, drivers and threads share it. What is learned while it is
+    used (places, states, masks) goes with it.
 
     Arguments:
-        start: the configurations before the first byte.
+        begin: makes the configurations before the first byte, with places of their own, so that
+            all that was learned from them can be dropped at once.
     """
 
-    def __init__(self, start: Iterable[Configuration]) -> None:
-        self.start = join(start)
+    def __init__(self, begin: Callable[[], tuple[Configuration, ...]]) -> None:
+        self.begin = begin
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is a document of the language."""
-        data = text.encode() if isinstance(text, str) else text
-        return accepts_end(advance(self.start, data))
+        return accepts_end(advance(self.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
         """Whether some document of the language starts with the text."""
-        data = text.encode() if isinstance(text, str) else text
-        return bool(advance(self.start, data))
+        return bool(advance(self.begin(), _as_bytes(text)))
+
+
+def _as_bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
 
 
 def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Configuration, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from mlx_structured.automaton.array_network import ArrayNetwork
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.link import Captured, Configuration, Link
+from mlx_structured.automaton.link import Captured, Configuration, Link, join
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.punctuation import Punctuation
@@ -84,8 +84,8 @@ class DocumentNetwork:
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
 
-    def begin(self) -> list[Configuration]:
-        """The configurations at the start of the document."""
+    def begin(self) -> tuple[Configuration, ...]:
+        """The configurations before the first byte, with links of their own."""
         root = Link(self, "root", None)
         configurations = self._grammar.begin(self._grammar.form.root, root.child(self, "value"))
         leading = self._grammar.punctuation.leading
@@ -94,7 +94,7 @@ class DocumentNetwork:
             configurations += [
                 link.configuration(lexeme) for lexeme in set(leading.transitions.values())
             ]
-        return configurations
+        return join(configurations)
 
     def follow(
         self, link: Link, state: Hashable, label: Hashable, captured: Captured

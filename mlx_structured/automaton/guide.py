@@ -8,11 +8,11 @@ states of one grammar that go back to the same link.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from mlx_structured.automaton.acceptor import Acceptor, accepts_end, advance
+from mlx_structured.automaton.acceptor import accepts_end, advance
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
@@ -62,13 +62,18 @@ class Guide:
     Holds neither the acceptor nor the vocabulary, so that it can be kept as long as both live.
 
     Arguments:
-        acceptor: the texts.
+        begin: makes the configurations before the first byte.
         vocabulary: the tokens.
         walk: the walks of the vocabulary.
     """
 
-    def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary, walk: TokenWalk) -> None:
-        self._start = acceptor.start
+    def __init__(
+        self,
+        begin: Callable[[], tuple[Configuration, ...]],
+        vocabulary: Vocabulary,
+        walk: TokenWalk,
+    ) -> None:
+        self._begin = begin
         self._walk = walk
         self._tokens = vocabulary.tokens
         self._eos = frozenset(vocabulary.eos_token_ids)
@@ -81,7 +86,7 @@ class Guide:
         self._states: dict[frozenset[Configuration], GuideState] = {}
         self._bitmaps: dict[tuple[tuple[int, ...], tuple[int, ...]], Bitmap] = {}
         self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
-        self.start = self._state(self._start)
+        self.start = self._state(self._begin())
 
     def _state(self, configurations: Sequence[Configuration]) -> GuideState:
         key = frozenset(configurations)

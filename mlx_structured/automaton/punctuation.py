@@ -31,7 +31,10 @@ class Punctuation:
         """What may follow the document."""
 
     def _separator(self, text: str) -> LexemeState:
-        return text_lexeme(self._free, text.encode(), self._free)
+        # The separator's own whitespace comes first: after free whitespace it couldn't be told.
+        rest = text.lstrip()
+        before = text[: len(text) - len(rest)]
+        return text_lexeme(before.encode(), self._free, rest.encode(), self._free)
 
     def _new_line(self, depth: int) -> bytes:
         return b"" if self._indent is None else b"\n" + b" " * (self._indent * depth)

@@ -9,18 +9,21 @@ what tokens have in common after the lexeme is walked once.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, cast, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
-from mlx_structured.languages.language import EVERYTHING, Language, capped
+from mlx_structured.languages.expression import length_bounds
+from mlx_structured.languages.language import EVERYTHING, Language, capped, length_between
+from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
 
-Bitmap = npt.NDArray[np.uint32]
+Bitmap: TypeAlias = npt.NDArray[np.uint32]
+Nodes: TypeAlias = npt.NDArray[np.int64]
 
 WIDE = 32
 """A state with more ways on than this is walked by numpy, or by its difference to plain strings."""
@@ -44,6 +47,22 @@ class Reach(NamedTuple):
     ids: tuple[int, ...]
     bitmap: Bitmap | None
     exits: tuple[tuple[Hashable, int], ...]
+
+
+class TokenLengths(NamedTuple):
+    """How many characters of a string are read on the way to each trie node.
+
+    Arguments:
+        inside: nodes inside the string.
+        at_inside: characters begun there.
+        ends: nodes of the closing quote.
+        at_ends: characters of the string.
+    """
+
+    inside: Nodes
+    at_inside: Nodes
+    ends: Nodes
+    at_ends: Nodes
 
 
 class TokenWalk:
@@ -73,6 +92,9 @@ class TokenWalk:
         self._children: list[dict[int, int] | None] = [None] * self._size
         self._parts: dict[int, tuple[int, ...]] = {}
         self._merged: dict[tuple[int, ...], int] = {}
+        # The walk of plain strings takes long and serves all grammars: it outlives each of them.
+        self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
+        self._lengths: dict[tuple[Spelling, int], TokenLengths] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
@@ -148,6 +170,10 @@ class TokenWalk:
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
         if self._is_wide(lexeme, node):
+            if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
+                bounds = length_bounds(lexeme.machine)
+                if bounds is not None and bounds != (0, None):
+                    return self._counted(lexeme.spelling, bounds, node)
             canonical = self._canonical(lexeme)
             if canonical is not lexeme:
                 return self.reach(canonical, node)
@@ -267,6 +293,20 @@ class TokenWalk:
 
     def _walk_by_levels(self, lexeme: LexemeState, node: int) -> Reach:
         """All nodes of one depth at once."""
+        states, nodes, at = self._levels(lexeme, node)
+        inner = self._trie.child_count[nodes] > 0
+        nodes_inside, at_inside = nodes[inner], at[inner]
+        exits = {
+            state.label: nodes_inside[at_inside == number].tolist()
+            for number, state in enumerate(states)
+            if state.label is not None
+        }
+        return self._reach([], [self.pack(self._token_ids(nodes))], exits)
+
+    def _levels(
+        self, lexeme: LexemeState, node: int
+    ) -> tuple[list[LexemeState], Nodes, npt.NDArray[np.int64]]:
+        """Lexeme states, the nodes below ``node`` that are reached, and the state at each."""
         trie = self._trie
         states: list[LexemeState] = [lexeme]
         index: dict[LexemeState, int] = {lexeme: 0}
@@ -274,9 +314,8 @@ class TokenWalk:
         expanded = [False]
         nodes = np.array(self._parts.get(node, (node,)), np.int64)
         at = np.zeros(len(nodes), np.int64)
-        ids: list[npt.NDArray[np.int64]] = []
-        repeated: list[int] = []
-        exits: dict[Hashable, list[int]] = {}
+        all_nodes: list[Nodes] = []
+        all_states: list[npt.NDArray[np.int64]] = []
         while len(nodes):
             for number in np.unique(at).tolist():
                 if expanded[number]:
@@ -292,28 +331,59 @@ class TokenWalk:
                             table = np.concatenate([table, np.full_like(table, -1)])
                     table[number, byte] = to
             counts = trie.child_count[nodes]
-            total = int(counts.sum())
-            if not total:
-                break
             ends = np.cumsum(counts)
-            children = np.arange(total) + np.repeat(
-                trie.first_child[nodes] - (ends - counts), counts
-            )
+            children = np.arange(counts.sum())
+            children += np.repeat(trie.first_child[nodes] - (ends - counts), counts)
             after = table[np.repeat(at, counts), trie.byte[children]]
             alive = after >= 0
-            nodes = children[alive]
-            at = after[alive].astype(np.int64)
-            tokens = trie.token[nodes]
-            ids.append(tokens[tokens >= 0])
-            if self._duplicates:
-                for token in tokens[tokens < -1].tolist():
-                    repeated += trie.duplicates[-2 - token]
-            has_children = trie.child_count[nodes] > 0
-            nodes = nodes[has_children]
-            at = at[has_children]
-            for number in np.unique(at).tolist():
-                label = states[number].label
-                if label is not None:
-                    exits.setdefault(label, []).extend(nodes[at == number].tolist())
-        bitmap = self.pack(np.concatenate([*ids, np.array(repeated, np.int64)]))
-        return self._reach([], [bitmap], exits)
+            nodes, at = children[alive], after[alive].astype(np.int64)
+            all_nodes.append(nodes)
+            all_states.append(at)
+        return states, np.concatenate(all_nodes), np.concatenate(all_states)
+
+    def _token_ids(self, nodes: Nodes) -> Nodes:
+        """The ids of all tokens that end at the nodes."""
+        tokens = self._trie.token[nodes].astype(np.int64)
+        ids = tokens[tokens >= 0]
+        if not self._duplicates:
+            return ids
+        repeated = [
+            token_id
+            for token in tokens[tokens < -1].tolist()
+            for token_id in self._trie.duplicates[-2 - token]
+        ]
+        return np.concatenate([ids, np.array(repeated, np.int64)])
+
+    def _counted(self, spelling: Spelling, bounds: tuple[int, int | None], node: int) -> Reach:
+        """The reach of strings of a bounded length, from the lengths in all tokens."""
+        key = (spelling, node)
+        lengths = self._lengths.get(key)
+        if lengths is None:
+            lengths = self._lengths[key] = self._token_lengths(spelling, node)
+        low, high = bounds
+        if high is None:
+            high = self._longest
+        ends = lengths.ends[(lengths.at_ends >= low) & (lengths.at_ends <= high)]
+        nodes = np.concatenate([lengths.inside[lengths.at_inside <= high], ends])
+        exits = ends[self._trie.child_count[ends] > 0].tolist()
+        return self._reach([], [self.pack(self._token_ids(nodes))], {DONE: exits} if exits else {})
+
+    def _token_lengths(self, spelling: Spelling, node: int) -> TokenLengths:
+        most = self._longest + 2
+        states, nodes, at = self._levels(string_body(length_between(0, most), spelling), node)
+        is_end = np.array([state.label is not None for state in states])[at]
+        read = np.array([0 if state.label else _characters_read(state, most) for state in states])
+        by_node = np.zeros(self._size, np.int64)
+        by_node[nodes] = read[at]
+        ends = nodes[is_end]
+        return TokenLengths(
+            nodes[~is_end], by_node[nodes[~is_end]], ends, by_node[self._trie.parent[ends]]
+        )
+
+
+def _characters_read(state: LexemeState, most: int) -> int:
+    """How many characters were begun, in a string that may have ``most``."""
+    while not isinstance(state, StringState):
+        state = next(iter(state.transitions.values()))
+    bounds = length_bounds(cast("Language", state.machine))
+    return most if bounds is None or bounds[1] is None else most - bounds[1]

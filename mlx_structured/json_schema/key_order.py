@@ -8,7 +8,7 @@ from mlx_structured.json_schema.nodes import Constant, Node, SchemaNode, ValueSe
 def key_order(values: ValueSet) -> tuple[str, ...]:
     """Declared keys in document order, then required ones that aren't declared.
 
-    Subschemas that apply to the same value take part where they stand in the document.
+    Without those that no JSON text can have, see :func:`is_writable`. Subschemas that apply to the same value take part where they stand in the document.
     """
     declared: dict[str, None] = {}
     required: dict[str, None] = {}
@@ -46,4 +46,9 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
             elif keyword in ("allOf", "anyOf"):
                 parts += [node.child(keyword, i) for i in range(len(value))]
         stack.extend(reversed(parts))
-    return (*declared, *(name for name in required if name not in declared))
+    return tuple(filter(is_writable, {**declared, **required}))
+
+
+def is_writable(name: str) -> bool:
+    """Whether JSON can have the key in UTF-8: an unpaired surrogate is no character."""
+    return not any(0xD800 <= ord(character) <= 0xDFFF for character in name)

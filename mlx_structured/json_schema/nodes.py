@@ -17,6 +17,8 @@ from referencing.exceptions import Unresolvable
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, REFUSED, Dialect, find_dialect
 from mlx_structured.json_schema.formula import Formula
+from mlx_structured.json_schema.metaschema import MetaschemaCheck
+from mlx_structured.json_schema.pointers import escape_pointer, target_pointer
 
 Resolver: TypeAlias = "referencing._core.Resolver[Any]"
 JsonType: TypeAlias = str
@@ -35,11 +37,6 @@ def json_type(value: object) -> JsonType:
     if isinstance(value, str):
         return "string"
     return "array" if isinstance(value, (list, tuple)) else "object"
-
-
-def escape_pointer(token: str) -> str:
-    """One reference token of a JSON pointer (RFC 6901 section 3)."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 class Node:
@@ -82,17 +79,17 @@ class Scope(NamedTuple):
     resolver: Resolver
     dialect: Dialect
 
-    def within(self, schema: Mapping[str, Any]) -> Scope:
+    def within(self, schema: Mapping[str, Any], pointer: str) -> Scope:
         """The scope of a subschema, which may have an identifier or a dialect of its own."""
-        dialect = dialect_of(schema, self.dialect)
+        dialect = dialect_of(schema, self.dialect, pointer)
         resource = dialect.specification.create_resource(schema)
         return Scope(self.resolver.in_subresource(resource), dialect)
 
 
-def dialect_of(schema: Any, default: Dialect) -> Dialect:
-    """The dialect that a document names, or the default."""
+def dialect_of(schema: Any, default: Dialect, pointer: str = "") -> Dialect:
+    """The dialect that the schema at ``pointer`` names, or the default."""
     if isinstance(schema, Mapping) and isinstance(schema.get("$schema"), str):
-        return find_dialect(schema["$schema"])
+        return find_dialect(schema["$schema"], f"{pointer}/$schema")
     return default
 
 
@@ -152,17 +149,20 @@ class NodeTable:
         self._constants: dict[str, Constant] = {}
         self._resolving: set[tuple[int, str, str]] = set()
         self._kept: list[object] = []
+        self._metaschema = MetaschemaCheck()
+        self._root_uri = ""
         self.any_value = AnyValue(0, "")
         self.no_value = NoValue(1, "")
         self._size = 1
 
     def root(self, schema: Any) -> Node:
-        """The node of a whole document."""
+        """The node of a whole document. Raises ``SchemaError`` if it isn't valid."""
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
         dialect = dialect_of(schema, self._dialect)
+        self._metaschema.check(schema, dialect, "")
         resource = dialect.specification.create_resource(schema)
-        uri = resource.id() or ""
+        uri = self._root_uri = resource.id() or ""
         registry = self._registry.with_resource(uri, resource)
         if uri:
             registry = registry.with_resource("", resource)
@@ -174,7 +174,7 @@ class NodeTable:
             return self.any_value if schema else self.no_value
         if not isinstance(schema, dict):
             raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
-        return self._node(schema, parent.scope.within(schema), pointer)
+        return self._node(schema, parent.scope.within(schema, pointer), pointer)
 
     def constant(self, value: object) -> Constant:
         """The node of one value."""
@@ -188,9 +188,11 @@ class NodeTable:
         """The node that the reference under ``keyword`` of ``node`` leads to."""
         reference = node.keywords[keyword]
         pointer = f"{node.pointer}/{keyword}"
+        base_uri = node.scope.resolver._base_uri
         try:
             resolved = node.scope.resolver.lookup(reference)
-        except Unresolvable as error:
+            target = target_pointer(reference, base_uri, self._root_uri, pointer)
+        except (Unresolvable, ValueError) as error:
             raise SchemaError(
                 f"reference {reference!r} leads nowhere; "
                 "pass the document that it names in the registry",
@@ -205,10 +207,10 @@ class NodeTable:
         document = resolver._registry.get(resolver._base_uri)
         dialect = node.dialect
         if document is not None:
-            dialect = dialect_of(document.contents, dialect)
-        fragment = reference.partition("#")[2]
-        target = fragment if fragment.startswith("/") or not fragment else pointer
-        return self._node(schema, Scope(resolver, dialect_of(schema, dialect)), target)
+            dialect = dialect_of(document.contents, dialect, resolver._base_uri)
+        dialect = dialect_of(schema, dialect, target)
+        self._metaschema.check(schema, dialect, target)
+        return self._node(schema, Scope(resolver, dialect), target)
 
     def _node(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
         identity = (id(schema), scope.resolver._base_uri, scope.dialect.uri)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlx_structured.json_schema.formula import Formula, Properties, Property, Required
+from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.nodes import Node, NodeTable, ValueSet
 from mlx_structured.languages.language import (
     EVERYTHING,
@@ -88,4 +89,6 @@ class ObjectShape:
 
     def is_feasible(self, form: NormalForm) -> bool:
         """Whether some object fits."""
-        return all(form.is_nonempty(self.values(name)) for name in self.required)
+        return all(
+            is_writable(name) and form.is_nonempty(self.values(name)) for name in self.required
+        )

@@ -1,11 +1,17 @@
-"""The check that every keyword of a schema is enforced or an annotation, before anything else."""
+"""The checks of a whole schema before anything else.
+
+Every keyword is enforced or an annotation, and no subschema applies itself to the same value.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
 from mlx_structured.json_schema.dialects import REFUSED
 from mlx_structured.json_schema.keywords import KEYWORDS
-from mlx_structured.json_schema.nodes import Node, SchemaNode, escape_pointer
+from mlx_structured.json_schema.nodes import Node, SchemaNode
+from mlx_structured.json_schema.pointers import escape_pointer
 
 
 def check_support(root: Node) -> None:
@@ -13,15 +19,16 @@ def check_support(root: Node) -> None:
 
     Raises:
         UnsupportedSchemaError: at the first keyword that can't be enforced.
-        SchemaError: at a pattern that can't be read, or a reference that leads nowhere.
+        SchemaError: at a pattern that can't be read, a reference that leads nowhere, or a
+            subschema that applies itself to the same value.
     """
-    seen: set[Node] = set()
+    in_place: dict[Node, list[Node]] = {}
     stack = [root]
     while stack:
         node = stack.pop()
-        if node in seen or not isinstance(node, SchemaNode):
+        if node in in_place or not isinstance(node, SchemaNode):
             continue
-        seen.add(node)
+        in_place[node] = []
         hides = node.dialect.ref_hides_siblings and "$ref" in node.keywords
         children: list[Node] = []
         for name, value in node.keywords.items():
@@ -39,8 +46,33 @@ def check_support(root: Node) -> None:
                 continue
             if name in ("pattern", "format"):
                 _check_pattern(node, name, value, pointer)
-            children += keyword.children(node, value)
+            applied = list(keyword.children(node, value))
+            children += applied
+            if keyword.in_place:
+                in_place[node] += applied
         stack += reversed(children)
+    _check_recursion(in_place)
+
+
+def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
+    """Nothing may go round without a step into the value (2020-12 core, section 9.4.1)."""
+    done: set[Node] = set()
+    for root in in_place:
+        path: dict[Node, Iterator[Node]] = {} if root in done else {root: iter(in_place[root])}
+        while path:
+            node, rest = next(reversed(path.items()))
+            child = next(rest, None)
+            if child is None:
+                del path[node]
+                done.add(node)
+            elif child in path:
+                raise SchemaError(
+                    "the schema refers to itself for the same value, without an end; "
+                    "take the reference out of its own allOf, anyOf or $ref",
+                    child.pointer,
+                )
+            elif child not in done:
+                path[child] = iter(in_place.get(child, ()))
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:

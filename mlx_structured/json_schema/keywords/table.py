@@ -31,11 +31,13 @@ class Keyword:
         types: the JSON types that it says something about.
         formula: given the node, the type and the keyword's value, what it says of that type.
         children: given the node and the keyword's value, the nodes that it applies.
+        in_place: whether it applies them to the same value.
     """
 
     types: frozenset[JsonType]
     formula: Callable[[SchemaNode, JsonType, Any], Formula]
     children: Callable[[SchemaNode, Any], Iterable[Node]] = no_children
+    in_place: bool = False
 
 
 _EVERY = frozenset(TYPES)
@@ -45,9 +47,9 @@ _ARRAY = frozenset({"array"})
 _OBJECT = frozenset({"object"})
 
 KEYWORDS: Mapping[str, Keyword] = {
-    "$ref": Keyword(_EVERY, in_place.reference, in_place.reference_children),
-    "allOf": Keyword(_EVERY, in_place.all_of, in_place.all_of_children),
-    "anyOf": Keyword(_EVERY, in_place.any_of, in_place.any_of_children),
+    "$ref": Keyword(_EVERY, in_place.reference, in_place.reference_children, in_place=True),
+    "allOf": Keyword(_EVERY, in_place.all_of, in_place.all_of_children, in_place=True),
+    "anyOf": Keyword(_EVERY, in_place.any_of, in_place.any_of_children, in_place=True),
     "type": Keyword(_EVERY, any_type.type_),
     "enum": Keyword(_EVERY, any_type.enum),
     "const": Keyword(_EVERY, any_type.const),

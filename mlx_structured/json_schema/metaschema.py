@@ -1,0 +1,49 @@
+"""The check that schemas are valid, by the metaschema of their draft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonschema.exceptions import best_match
+
+from mlx_structured.errors import SchemaError
+from mlx_structured.json_schema.dialects import Dialect
+from mlx_structured.json_schema.pointers import join_pointer
+
+_LONGEST_MESSAGE = 240
+
+
+class MetaschemaCheck:
+    """Judges the schemas that take part, each once.
+
+    A reference can lead to another document, or to a place that no keyword knows, so the check of
+    a whole document says nothing of its target.
+    """
+
+    def __init__(self) -> None:
+        self._valid: dict[int, object] = {}
+
+    def check(self, schema: Any, dialect: Dialect, pointer: str) -> None:
+        """Judge a schema with all its subschemas.
+
+        ``format`` is left out: its ``regex`` would be judged by Python's rules.
+
+        Raises:
+            SchemaError: if it isn't valid.
+        """
+        if id(schema) in self._valid:
+            return
+        validator = dialect.validator
+        error = best_match(validator(validator.META_SCHEMA).iter_errors(schema))
+        if error is not None:
+            message = error.message
+            if len(message) > _LONGEST_MESSAGE:
+                half = _LONGEST_MESSAGE // 2
+                message = f"{message[:half]} ... {message[-half:]}"
+            raise SchemaError(message, pointer + join_pointer(error.absolute_path))
+        stack = [schema]
+        while stack:
+            each = stack.pop()
+            self._valid[id(each)] = each
+            if not isinstance(each, bool):
+                stack += dialect.specification.subresources_of(each)

@@ -1,0 +1,35 @@
+"""Places in a schema, for messages: JSON pointers (RFC 6901)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import unquote, urldefrag, urljoin
+
+
+def escape_pointer(token: str) -> str:
+    """One reference token of a JSON pointer (RFC 6901 section 3)."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
+def join_pointer(tokens: Iterable[object]) -> str:
+    """The pointer of a path of keys and indices."""
+    return "".join("/" + escape_pointer(str(token)) for token in tokens)
+
+
+def target_pointer(reference: str, base_uri: str, root_uri: str, pointer: str) -> str:
+    """The place that a reference leads to, with its URI if that isn't the root's.
+
+    Arguments:
+        reference: what stands under ``$ref``.
+        base_uri: the URI that the reference is relative to.
+        root_uri: the URI of the whole schema.
+        pointer: the place of the reference itself, which stands for anchors.
+    """
+    if reference.startswith("#"):
+        uri, fragment = base_uri, reference[1:]
+    else:
+        uri, fragment = urldefrag(urljoin(base_uri, reference))
+    if fragment and not fragment.startswith("/"):
+        return pointer if uri == root_uri else f"{uri}#{fragment}"
+    place = unquote(fragment)
+    return place if uri == root_uri else f"{uri}#{place}"

@@ -1,0 +1,470 @@
+"""Questions about regular languages: is one empty, finite, part of another, and what is in it.
+
+All of them walk the derivatives, which are states of a deterministic automaton, only as far as the
+answer needs it, and keep what they find on the expression itself.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator, Iterable
+from itertools import count
+from random import Random
+
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.languages import characters as sets
+from mlx_structured.languages.algebra import (
+    characters,
+    complement,
+    concatenation,
+    intersection,
+    is_string,
+    length_between,
+    literals,
+    matches,
+    repetition,
+    union,
+)
+from mlx_structured.languages.characters import Ranges
+from mlx_structured.languages.expression import (
+    ANY_CHARACTER,
+    EMPTY,
+    EPSILON,
+    EVERYTHING,
+    Complement,
+    Concatenation,
+    Intersection,
+    Language,
+    Literals,
+    Repetition,
+    Union,
+    length_bounds,
+)
+
+__all__ = [
+    "ANY_CHARACTER",
+    "EMPTY",
+    "EPSILON",
+    "EVERYTHING",
+    "Language",
+    "capped",
+    "characters",
+    "complement",
+    "concatenation",
+    "example",
+    "intersection",
+    "is_empty",
+    "is_equivalent",
+    "is_string",
+    "is_subset",
+    "length_between",
+    "literals",
+    "matches",
+    "repetition",
+    "sample",
+    "union",
+    "words",
+]
+
+STATE_LIMIT = 20_000
+"""So many states are explored for one question before it is given up."""
+
+
+def is_empty(language: Language) -> bool:
+    """Whether the language has no word.
+
+    Raises:
+        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+    """
+    if language.empty is None:
+        stack = [_decide(language)]
+        while stack:
+            # Questions that depend on others wait on this stack: nesting costs no recursion.
+            question = next(stack[-1], None)
+            if question is None:
+                stack.pop()
+            elif question.empty is None:
+                stack.append(_decide(question))
+    return bool(language.empty)
+
+
+def _decide(language: Language) -> Generator[Language, None, None]:
+    """Find ``language.empty``; yields the languages that have to be decided before going on."""
+    if isinstance(language, Concatenation):
+        for part in language.parts():
+            yield part
+            if part.empty:
+                language.empty = True
+                return
+        language.empty = False
+    elif isinstance(language, Union):
+        for part in sorted(language.parts, key=lambda part: part.empty is None):
+            yield part
+            if not part.empty:
+                language.empty = False
+                return
+        language.empty = True
+    elif isinstance(language, Repetition):
+        yield language.inner
+        language.empty = language.inner.empty
+    else:
+        length = next(filter(None, map(length_bounds, _conjuncts(language))), None)
+        if length is None:
+            yield from _search(language)
+        else:
+            rest = intersection(
+                part for part in _conjuncts(language) if length_bounds(part) is None
+            )
+            yield from _search_length(language, rest, *length)
+
+
+def _conjuncts(language: Language) -> tuple[Language, ...]:
+    return language.parts if isinstance(language, Intersection) else (language,)
+
+
+def _search(language: Language) -> Generator[Language, None, None]:
+    """Best first over the derivatives: where the shortest word may be shortest."""
+    serial = count()
+    cause: dict[Language, Language | None] = {language: None}
+    queue: list[tuple[int, int, Language]] = [(0, next(serial), language)]
+    while queue:
+        state = heapq.heappop(queue)[2]
+        for following in state.successors():
+            if following in cause:
+                continue
+            if following.empty is None and not _is_searched(following):
+                yield following
+            if following.empty is False:
+                ancestor: Language | None = state
+                while ancestor is not None:
+                    ancestor.empty = False
+                    ancestor = cause[ancestor]
+                return
+            if following.empty is None:
+                cause[following] = state
+                heapq.heappush(queue, (following.shortest, next(serial), following))
+                _check_limit(len(cause))
+    for state in cause:
+        state.empty = True
+
+
+def _is_searched(language: Language) -> bool:
+    """Whether it belongs to the same search: its parts don't decide it, or may lead back here."""
+    return language.cyclic or (
+        isinstance(language, (Intersection, Complement))
+        and not any(map(length_bounds, _conjuncts(language)))
+    )
+
+
+def _check_limit(states: int) -> None:
+    if states > STATE_LIMIT:
+        raise LimitExceededError(
+            f"an intersection of patterns and formats has more than {STATE_LIMIT} states; "
+            "simplify the patterns or leave one of them out"
+        )
+
+
+def _search_length(
+    language: Language, rest: Language, low: int, high: int | None
+) -> Generator[Language, None, None]:
+    """Whether ``rest`` has a word of ``low`` to ``high`` characters.
+
+    Follows the set of states that so many characters can lead to; once the set repeats, whole
+    rounds are skipped. That looks at each state of ``rest`` once, whatever the bounds are.
+    """
+    if rest.plain and any(
+        bound is not None and low <= bound and (high is None or bound <= high)
+        for bound in (rest.shortest, rest.longest)
+    ):
+        language.empty = False
+        return
+    followers: dict[Language, frozenset[Language]] = {}
+    seen: dict[frozenset[Language], int] = {}
+    states = frozenset([rest])
+    length = 0
+    last = high
+    repeating = False
+    while states and (last is None or length <= last):
+        if length >= low and any(state.nullable for state in states):
+            language.empty = False
+            return
+        if high is None and length >= low:
+            for state in states:
+                if not state.cyclic:
+                    yield state
+                elif state.empty is None:
+                    yield from _search(state)
+                if not state.empty:
+                    language.empty = False
+                    return
+            break
+        if EVERYTHING in states:
+            language.empty = False
+            return
+        if not repeating and states in seen:
+            repeating = True
+            period = length - seen[states]
+            if length < low:
+                length += (low - length) // period * period
+            last = max(length, low) + period
+            last = last if high is None else min(last, high)
+            continue
+        seen[states] = length
+        for state in states:
+            if state not in followers:
+                followers[state] = frozenset(state.successors())
+                _check_limit(len(followers))
+        states = frozenset().union(*(followers[state] for state in states))
+        length += 1
+    language.empty = True
+
+
+def is_subset(language: Language, other: Language) -> bool:
+    """Whether every word of the first language is in the second."""
+    return is_empty(intersection(language, complement(other)))
+
+
+def is_equivalent(language: Language, other: Language) -> bool:
+    """Whether the two languages have the same words."""
+    return language is other or (is_subset(language, other) and is_subset(other, language))
+
+
+def words(language: Language, limit: int) -> list[str] | None:
+    """All words, sorted, or ``None`` if there are more than ``limit``.
+
+    Raises:
+        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+    """
+    if is_empty(language):
+        return []
+    if not _has_at_most(language, limit):
+        return None
+    found: list[str] = []
+    waiting = [("", language)]
+    while waiting:
+        text, state = waiting.pop()
+        if isinstance(state, Literals):
+            found += (text + word for word in state.words)
+            continue
+        if state.nullable:
+            found.append(text)
+        for ranges, following in state.transitions():
+            if not is_empty(following):
+                waiting += (
+                    (text + chr(point), following)
+                    for low, high in ranges
+                    for point in range(low, high + 1)
+                )
+    return sorted(found)
+
+
+def _has_at_most(language: Language, limit: int) -> bool:
+    """Whether there are at most so many words, by the number of words from each state."""
+    numbers: dict[Language, int] = {}
+    choices: dict[Language, list[tuple[int, Language]]] = {}
+    stack = [language]
+    while stack:
+        state = stack[-1]
+        if state in numbers:
+            stack.pop()
+        elif isinstance(state, Literals):
+            numbers[state] = len(state.words)
+        elif state in choices:
+            numbers[state] = state.nullable + sum(
+                size * numbers[following] for size, following in choices[state]
+            )
+        else:
+            choices[state] = [
+                (sets.size(ranges), following)
+                for ranges, following in state.transitions()
+                if not is_empty(following)
+            ]
+            _check_limit(len(choices))
+            for _, following in choices[state]:
+                if following in choices and following not in numbers:
+                    # What is open lies on the way here: a cycle, so there is no end of words.
+                    return False
+                stack.append(following)
+        if numbers.get(state, 0) > limit:
+            return False
+    return True
+
+
+_PREFERRED: Ranges = (
+    (0x61, 0x7A),
+    (0x41, 0x5A),
+    (0x30, 0x39),
+    (0x21, 0x7E),
+    (0x20, 0x20),
+    (0xA1, sets.MAX),
+    (0x00, sets.MAX),
+)
+
+
+def _plainest(ranges: Ranges) -> tuple[int, int]:
+    """The character that reads best, with its rank (0 is best)."""
+    for rank, (first, last) in enumerate(_PREFERRED):
+        for low, high in ranges:
+            if low <= last and high >= first:
+                return rank, max(low, first)
+    raise ValueError("an empty set of characters has no example")
+
+
+def _plainest_word(words: Iterable[str]) -> str:
+    """A shortest word, and among these the one that reads best."""
+    return min(
+        words,
+        key=lambda word: (len(word), [_plainest(sets.single(character)) for character in word]),
+    )
+
+
+def example(language: Language) -> str:
+    """A shortest word, of printable ASCII where possible.
+
+    Raises:
+        ValueError: if the language is empty.
+        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+    """
+    if is_empty(language):
+        raise ValueError("an empty language has no example")
+    serial = count()
+    cause: dict[Language, tuple[Language, int] | None] = {language: None}
+    queue = [(language.shortest, language.shortest, next(serial), 0, language)]
+    while queue:
+        _, _, _, length, state = heapq.heappop(queue)
+        if isinstance(state, Literals) or state.nullable:
+            text = [_plainest_word(state.words) if isinstance(state, Literals) else ""]
+            step = cause[state]
+            while step is not None:
+                text.append(chr(step[1]))
+                step = cause[step[0]]
+            return "".join(reversed(text))
+        ranked = sorted(
+            ((_plainest(ranges), following) for ranges, following in state.transitions()),
+            key=lambda pair: pair[0],
+        )
+        for (_, character), following in ranked:
+            if following not in cause and following.empty is not True:
+                cause[following] = (state, character)
+                least = following.shortest
+                entry = (length + 1 + least, least, next(serial), length + 1, following)
+                heapq.heappush(queue, entry)
+                _check_limit(len(cause))
+    raise AssertionError("a language that isn't empty has a word")
+
+
+def sample(language: Language, rng: Random, length: int = 12) -> str:
+    """A random word, ended as soon as it can be once it has ``length`` characters.
+
+    Raises:
+        ValueError: if the language is empty.
+    """
+    text: list[str] = []
+    while True:
+        if language.nullable and (len(text) >= length or rng.random() < 0.2):
+            return "".join(text)
+        if len(text) >= length:
+            return "".join(text) + example(language)
+        options = [option for option in language.transitions() if not is_empty(option[1])]
+        if not options:
+            return "".join(text) + example(language)
+        ranges, language = rng.choice(options)
+        printable = sets.intersection(ranges, ((0x20, 0x7E),))
+        low, high = rng.choice(printable if printable and rng.random() < 0.8 else ranges)
+        text.append(chr(rng.randint(low, high)))
+
+
+COUNTED_STATES = 512
+"""An automaton with more states isn't counted for :func:`capped`."""
+
+
+def capped(language: Language, bound: int) -> Language:
+    """The same for the next ``bound`` characters, with counters beyond them cut down.
+
+    Both languages have the same words of at most ``bound`` characters, and the same strings of at
+    most ``bound`` characters can be completed to a word. States that differ only in large counters
+    become the same object.
+    """
+    stack = [language]
+    while stack:
+        node = stack[-1]
+        missing = [part for part in _counted_parts(node) if _known_cap(part, bound) is None]
+        if missing:
+            stack += missing
+        else:
+            if _known_cap(node, bound) is None:
+                node.capped = (bound, _make_capped(node, bound))
+            stack.pop()
+    return _cap(language, bound)
+
+
+def _known_cap(language: Language, bound: int) -> Language | None:
+    if language.counter <= bound:
+        return language
+    known = language.capped
+    return known[1] if known is not None and known[0] == bound else None
+
+
+def _cap(language: Language, bound: int) -> Language:
+    known = _known_cap(language, bound)
+    return language if known is None else known
+
+
+def _counted_parts(language: Language) -> Iterable[Language]:
+    if isinstance(language, Concatenation):
+        return language.parts()
+    if isinstance(language, Union):
+        return language.parts
+    return (language.inner,) if isinstance(language, Repetition) else ()
+
+
+def _make_capped(language: Language, bound: int) -> Language:
+    if isinstance(language, Concatenation):
+        return concatenation(*(_cap(part, bound) for part in language.parts()))
+    if isinstance(language, Union):
+        return union(_cap(part, bound) for part in language.parts)
+    if isinstance(language, Repetition):
+        # Each round takes a character, so no string within the bound is in round bound + 2.
+        high = None if language.high is None or language.high > bound else language.high
+        return repetition(_cap(language.inner, bound), min(language.low, bound + 1), high)
+    return _cap_length(language, bound)
+
+
+def _cap_length(language: Language, bound: int) -> Language:
+    """A length and something else: exact by pumping, for ``states`` states of the something else.
+
+    Where a string can be completed at all, loops of at most ``states`` characters can be left out
+    of the completion, or added, until its length is within the bounds.
+    """
+    parts = _conjuncts(language)
+    length = next(filter(None, map(length_bounds, parts)), None)
+    if length is None:
+        return language
+    rest = intersection(part for part in parts if length_bounds(part) is None)
+    states = _count_states(rest)
+    low, high = length
+    if states is None or (high is not None and high < max(low, bound) + states):
+        return language
+    if low == 0:
+        return capped(rest, bound)
+    return intersection(rest, length_between(min(low, bound + states), None))
+
+
+def _count_states(language: Language) -> int | None:
+    """A bound on the number of derivatives, ``None`` if it is above ``COUNTED_STATES``."""
+    number = language.states
+    if number is None:
+        states = {language: None}
+        waiting = [language]
+        while waiting and len(states) <= COUNTED_STATES:
+            for following in waiting.pop().successors():
+                if following not in states:
+                    states[following] = None
+                    waiting.append(following)
+        number = len(states)
+        if number > COUNTED_STATES:
+            language.states = number
+        else:
+            for state in states:
+                state.states = number
+    return number if number <= COUNTED_STATES else None

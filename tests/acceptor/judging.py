@@ -1,0 +1,37 @@
+"""Compares an acceptor with what a schema's author says is valid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from mlx_structured import UnsatisfiableSchemaError, compile_json_schema
+
+
+class Case(NamedTuple):
+    """A schema with instances that satisfy it and some that don't, judged by hand.
+
+    Keys of valid instances stand in declared order.
+    """
+
+    name: str
+    schema: Any
+    valid: Iterable[Any] = ()
+    invalid: Iterable[Any] = ()
+
+
+def judge(case: Case, **arguments: Any) -> None:
+    """Assert that the instances are accepted or refused, however they are written."""
+    for style in ("any", "spaced", "compact"):
+        acceptor = None
+        try:
+            acceptor = compile_json_schema(case.schema, style=style, **arguments)
+        except UnsatisfiableSchemaError:
+            assert not list(case.valid)
+        separators = (",", ":") if style == "compact" else None
+        for instances, accepted in ((case.valid, True), (case.invalid, False)):
+            for instance in instances:
+                text = json.dumps(instance, ensure_ascii=False, separators=separators)
+                judged = acceptor is not None and acceptor.accepts(text)
+                assert judged is accepted, f"{style}: {text}"

@@ -1,0 +1,109 @@
+"""The mask of a state allows exactly the tokens whose bytes the acceptor can read there."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from walks import allowed_ids
+
+from mlx_structured.automaton.acceptor import advance
+from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, Vocabulary, compile_json_schema
+
+SCHEMAS: dict[str, object] = {
+    "anything": True,
+    "countries": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "continent": {"enum": ["Africa", "Asia"]}},
+            "required": ["name", "continent"],
+            "additionalProperties": False,
+        },
+    },
+    "keys with quotes, backslashes and other scripts": {
+        "type": "object",
+        "properties": {'q"': {"const": 'a"b\\c'}, "é\\": {"const": "😀é"}, "": {"type": "null"}},
+        "additionalProperties": {"type": "boolean"},
+    },
+    "open object with likely other keys": {
+        "type": "object",
+        "properties": {"ab": {"type": "integer"}, "abc": {"type": "string"}},
+        "required": ["abc"],
+    },
+    "counted strings": {"type": "string", "minLength": 2, "maxLength": 5},
+    "pattern": {"type": "string", "pattern": "^[a-c]{2,4}(-|é)?$"},
+    "numbers": {"type": "number", "minimum": -12.5, "maximum": 130},
+    "integers": {"type": "integer", "exclusiveMinimum": 7, "maximum": 1234},
+    "alternatives that share a beginning": {
+        "anyOf": [
+            {"properties": {"a": {"type": "integer"}, "b": {"const": 1}}, "required": ["b"]},
+            {"properties": {"a": {"type": "array"}, "c": {"const": "x"}}, "required": ["c"]},
+            {"enum": ["ab", "abc", 12, 1.5, None, [1, 2], {"a": 1}]},
+        ]
+    },
+    "recursion": {
+        "$defs": {
+            "tree": {
+                "type": "object",
+                "properties": {"v": {"type": "integer"}, "kids": {"items": {"$ref": "#/$defs/tree"}}},
+                "required": ["v"],
+                "additionalProperties": False,
+            }
+        },
+        "$ref": "#/$defs/tree",
+    },
+    "prefix": {"prefixItems": [{"type": "integer"}, {"const": "x"}], "items": False, "type": "array"},
+}
+PIECES = [
+    *'{}[]",:0123456789-.eE+ \n\t\\abcdu/nx',
+    '{"', '"}', '":', '": ', '", "', '"]', "[{", "}]", "},", "[]", "{}", '"a', 'ab"', 'abc": ', '\\"',
+    'a":1', '":1,"', '","ab":', '"ab":1,"ab', '":null,"', '":true,"a":', '"":null,"":', "true", "false",
+    "null", "nu", "e-0", "12", ".5", "00", "1.", "  ", "\n  ", "]]", "é", "😀", "\\u", "\\u00e9", "\\ud83d",
+    "\\ude00", 'q\\"":', "Africa", "Asia", '"name": "', "continent", '"v": 1', "kids", "aaaa", "a" * 40,
+]  # fmt: skip
+SPLIT = ["é".encode()[:1], "é".encode()[1:], "😀".encode()[:2], "😀".encode()[2:], b'\xa9"', b"a\xc3"]
+
+
+def small_vocabulary() -> Vocabulary:
+    """Every byte, pieces that cross the borders of lexemes, halves of characters, duplicates."""
+    tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
+    tokens += [piece.encode() for piece in PIECES] + SPLIT
+    tokens += [None, b'{"', b"a"]
+    tokens.append(b"</s>")
+    return Vocabulary(tokens, eos_token_ids=[len(tokens) - 1])
+
+
+VOCABULARY = small_vocabulary()
+
+
+def by_hand(acceptor: Acceptor, text: bytes) -> list[int]:
+    """The allowed ids, by reading every token's bytes."""
+    reached = advance(acceptor.begin(), text)
+    ids = [
+        token_id
+        for token_id, token in enumerate(VOCABULARY.tokens)
+        if token is not None and advance(reached, token)
+    ]
+    return [*ids, *VOCABULARY.eos_token_ids] if acceptor.accepts(text) else ids
+
+
+@pytest.mark.parametrize("style", ["spaced", "compact", "pretty", "flexible", "any"])
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_mask_equals_reading_every_token(name: str, style: str) -> None:
+    acceptor = compile_json_schema(SCHEMAS[name], style=style)
+    rng = random.Random(name + style)
+    for _ in range(6):
+        driver = JsonSchemaAcceptorDriver(acceptor, VOCABULARY)
+        text = b""
+        for _ in range(25):
+            ids = allowed_ids(driver.select_valid_tokens()).tolist()
+            assert ids == by_hand(acceptor, text), text
+            ids = [token_id for token_id in ids if token_id not in VOCABULARY.eos_token_ids]
+            if not ids:
+                break
+            # Long tokens cross more borders: prefer them, but not always.
+            ids.sort(key=lambda token_id: len(VOCABULARY.tokens[token_id] or b""))
+            token_id = ids[-1 - rng.randrange(min(4, len(ids)))] if rng.random() < 0.5 else rng.choice(ids)
+            driver.advance_token(token_id)
+            text += VOCABULARY.tokens[token_id] or b""

@@ -1,0 +1,86 @@
+"""Whatever the masks let through, drawn at random, is a valid document; and no walk gets stuck.
+
+The schemas are real ones; the judges are two other validators.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+import pytest
+from shared_files import maskbench, shared
+from transformers import AutoTokenizer
+from walks import walk
+
+from mlx_structured import (
+    Acceptor,
+    SchemaError,
+    UnsupportedSchemaError,
+    Vocabulary,
+    compile_json_schema,
+)
+
+STYLES = ("spaced", "flexible", "compact", "any", "pretty")
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    folder = shared("tokenizers/deepseek")
+    return Vocabulary.from_tokenizer(AutoTokenizer.from_pretrained(folder))
+
+
+def judged(schema: Any) -> Callable[[Any], bool]:
+    """Whether a value is valid for both validators, with formats."""
+    validator = jsonschema.validators.validator_for(
+        schema, default=jsonschema.Draft202012Validator
+    )(schema)
+    rust = jsonschema_rs.validator_for(schema, validate_formats=True)
+    return lambda value: validator.is_valid(value) and rust.is_valid(value)
+
+
+def compiled(schema: Any, style: str) -> Acceptor | None:
+    """The acceptor, if the schema has only enforced keywords."""
+    try:
+        return compile_json_schema(schema, style=style)
+    except (UnsupportedSchemaError, SchemaError):
+        return None
+
+
+def walk_through(vocabulary: Vocabulary, every: int, walks: int) -> tuple[int, int]:
+    """Walk on every so many of the schemas; how many walks there were, and how many had no end."""
+    schemas = 0
+    endless = 0
+    for number, case in enumerate(maskbench()):
+        style = STYLES[number // every % len(STYLES)]
+        acceptor = compiled(case["schema"], style) if number % every == 0 else None
+        if acceptor is None:
+            continue
+        schemas += 1
+        is_valid = judged(case["schema"])
+        rng = random.Random(number)
+        for _ in range(walks):
+            text = walk(acceptor, vocabulary, rng)
+            if text is None:
+                endless += 1
+                continue
+            assert is_valid(json.loads(text)), (case["name"], style, text)
+            assert acceptor.accepts(text), (case["name"], style, text)
+    return schemas, endless
+
+
+def test_walks_on_real_schemas_end_in_valid_documents(vocabulary: Vocabulary) -> None:
+    schemas, endless = walk_through(vocabulary, every=10, walks=1)
+    assert schemas >= 300
+    assert endless <= 1
+
+
+@pytest.mark.slow
+def test_walks_on_all_real_schemas_end_in_valid_documents(vocabulary: Vocabulary) -> None:
+    schemas, endless = walk_through(vocabulary, every=1, walks=3)
+    assert schemas >= 3_000
+    assert endless <= schemas * 0.01
