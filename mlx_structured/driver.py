@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.errors import InvalidTokenError
@@ -42,7 +42,8 @@ class JsonSchemaAcceptorDriver:
     def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary) -> None:
         self.acceptor = acceptor
         self.vocabulary = vocabulary
-        self._guide = _guide(acceptor, vocabulary)
+        with LEARNING:
+            self._guide = _guide(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]
 
     def select_valid_tokens(self) -> npt.NDArray[np.uint32]:

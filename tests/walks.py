@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import numpy as np
@@ -13,8 +13,9 @@ import numpy.typing as npt
 from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, Vocabulary
 from mlx_structured.automaton.acceptor import advance
 from mlx_structured.automaton.link import Configuration
+from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import StringState
-from mlx_structured.languages.language import Language, example
+from mlx_structured.languages.language import example
 
 ENDINGS = [b"}", b"]", b'"}', b'"]', b"}]", b"]}", b"}}", b"]]"]
 
@@ -36,6 +37,8 @@ def _costs(vocabulary: Vocabulary) -> npt.NDArray[np.float64]:
             costs[token_id] = 1
         elif token is not None and len(token) == 1 and token.isalnum():
             costs[token_id] = 2
+        elif token is not None and not token.strip():
+            costs[token_id] = 9
         elif token is not None and (b"{" in token or b"[" in token):
             costs[token_id] = 5
     return costs
@@ -51,13 +54,55 @@ def _single_bytes(vocabulary: Vocabulary) -> dict[int, int]:
     }
 
 
-def next_of_shortest_string(configurations: Iterable[Configuration]) -> int | None:
-    """Inside a string: the first byte of a shortest way to its closing quote."""
+def required_names(schema: object) -> frozenset[str]:
+    """All that a schema requires, anywhere in it."""
+    names: set[str] = set()
+    stack = [schema]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, dict):
+            if isinstance(each.get("required"), list):
+                names.update(name for name in each["required"] if isinstance(name, str))
+            stack += each.values()
+        elif isinstance(each, list):
+            stack += each
+    return frozenset(names)
+
+
+def _rests(state: NameState) -> Iterator[str]:
+    """What is left of each name that may be written."""
+    if state.label is not None:
+        yield ""
+    for character, _, after in state.arcs():
+        for rest in _rests(after):
+            yield chr(character) + rest
+
+
+def next_of_shortest_string(
+    configurations: Iterable[Configuration], prefix: str, required: frozenset[str]
+) -> int | None:
+    """Inside a string: the first byte of a short way to its closing quote.
+
+    Keys that are required somewhere come first, because without them no object ends.
+    """
+    rests: list[tuple[bool, str]] = []
     for each in configurations:
-        if isinstance(each.lexeme, StringState) and isinstance(each.lexeme.machine, Language):
-            rest = json.dumps(example(each.lexeme.machine), ensure_ascii=False)
-            return rest[1:].encode()[0]
-    return None
+        if not isinstance(each.lexeme, StringState):
+            continue
+        machine = each.lexeme.machine
+        if isinstance(machine, NameState):
+            rests += [(prefix + rest not in required, rest) for rest in _rests(machine)]
+        else:
+            rests.append((True, example(machine)))
+    if not rests:
+        return None
+    _, rest = min(rests, key=lambda rest: (rest[0], len(rest[1])))
+    return json.dumps(rest, ensure_ascii=False)[1:].encode()[0]
+
+
+def _open_string(text: bytes) -> str:
+    """The content of the string that the text ends in, as far as it is written plainly."""
+    return text.decode(errors="replace").rpartition('"')[2]
 
 
 def allowed_ids(bitmap: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
@@ -70,10 +115,13 @@ def walk(
     vocabulary: Vocabulary,
     rng: random.Random,
     *,
+    required: frozenset[str] = frozenset(),
     free: int = 24,
     most: int = 2_000,
 ) -> bytes | None:
     """The text of one walk: ``free`` tokens of any kind, then towards an end.
+
+    ``required`` are names to prefer, see :func:`required_names`.
 
     Returns ``None`` for a walk that needs more than ``most`` tokens.
     """
@@ -95,7 +143,7 @@ def walk(
             assert driver.is_finished
             return text
         ids = ids[ids != eos]
-        byte = next_of_shortest_string(reached) if steered else None
+        byte = next_of_shortest_string(reached, _open_string(text), required) if steered else None
         if byte is not None and _single_bytes(vocabulary).get(byte) in ids:
             ids = np.array([_single_bytes(vocabulary)[byte]])
         elif steered:

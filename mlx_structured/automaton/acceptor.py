@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, join
+
+LEARNING = RLock()
+"""Held while something new is found out. All that is known (states, links, walks of the
+vocabulary, what is empty) is shared between acceptors and threads, and half-made it misleads."""
 
 
 class Acceptor:
@@ -24,11 +29,13 @@ class Acceptor:
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is a document of the language."""
-        return accepts_end(advance(self.begin(), _as_bytes(text)))
+        with LEARNING:
+            return accepts_end(advance(self.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
         """Whether some document of the language starts with the text."""
-        return bool(advance(self.begin(), _as_bytes(text)))
+        with LEARNING:
+            return bool(advance(self.begin(), _as_bytes(text)))
 
 
 def _as_bytes(text: str | bytes) -> bytes:

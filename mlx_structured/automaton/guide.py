@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from mlx_structured.automaton.acceptor import accepts_end, advance
+from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
@@ -84,7 +84,9 @@ class Guide:
 
     def _forget(self) -> None:
         self._states: dict[frozenset[Configuration], GuideState] = {}
-        self._bitmaps: dict[tuple[tuple[int, ...], tuple[int, ...]], Bitmap] = {}
+        self._bitmaps: dict[
+            tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
+        ] = {}
         self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
         self.start = self._state(self._begin())
 
@@ -104,13 +106,14 @@ class Guide:
             return state.next[token_id]
         except KeyError:
             pass
-        text = self._tokens[token_id]
-        reached = advance(state.configurations, text) if text else ()
-        if reached and len(self._states) > MAX_STATES:
-            self._forget()
-        following = self._state(reached) if reached else None
-        state.next[token_id] = following
-        return following
+        with LEARNING:
+            text = self._tokens[token_id]
+            reached = advance(state.configurations, text) if text else ()
+            if reached and len(self._states) > MAX_STATES:
+                self._forget()
+            following = self._state(reached) if reached else None
+            state.next[token_id] = following
+            return following
 
     def bitmap(self, state: GuideState) -> Bitmap:
         """The tokens allowed in a state, as a packed read-only bitmap.
@@ -118,10 +121,11 @@ class Guide:
         Raises:
             VocabularyError: if no token of the vocabulary can go on although the text must.
         """
-        found = state.bitmap
-        if found is None:
-            found = state.bitmap = self._make_bitmap(state)
-        return found
+        with LEARNING:
+            found = state.bitmap
+            if found is None:
+                found = state.bitmap = self._make_bitmap(state)
+            return found
 
     def _make_bitmap(self, state: GuideState) -> Bitmap:
         found = Found()
@@ -131,17 +135,20 @@ class Guide:
         ids += [token for token in found.suspects if self.advance(state, token) is not None]
         if state.is_accepting:
             ids += self._eos
-        if not ids and not found.bitmaps:
+        key = (tuple(ids), tuple(map(id, found.bitmaps)))
+        known = self._bitmaps.get(key)
+        if known is not None:
+            return known[0]
+        bitmap = self._read_only(self._assemble(ids, found.bitmaps))
+        if not ids and not bitmap.any():
             raise VocabularyError(
                 "no token of the vocabulary can write what must come next; "
                 "it needs a token for each single byte"
             )
-        key = (tuple(ids), tuple(map(id, found.bitmaps)))
-        bitmap = self._bitmaps.get(key)
-        if bitmap is None:
-            if len(self._bitmaps) * self._walk.words * 4 > MAX_BITMAP_BYTES:
-                self._forget()
-            bitmap = self._bitmaps[key] = self._read_only(self._assemble(ids, found.bitmaps))
+        if len(self._bitmaps) * self._walk.words * 4 > MAX_BITMAP_BYTES:
+            self._forget()
+        # The parts are kept, so that no other bitmap gets their identity.
+        self._bitmaps[key] = (bitmap, found.bitmaps)
         return bitmap
 
     def _assemble(self, ids: list[int], bitmaps: list[Bitmap]) -> Bitmap:

@@ -134,7 +134,7 @@ class IntegerDigits:
         least = more = 0
         most: int | None = None
         while room is None or more <= room:
-            i = members.piece_of(number, more)
+            i = self._rule(number, more)
             here = members.pieces[i] if i >= 0 else ()
             if i < 0 or (here and piece and (here != piece or most != more - 1)):
                 return self._bound_digits(number, count)
@@ -149,6 +149,18 @@ class IntegerDigits:
         if room is not None and most is not None:
             most = min(most, room)
         return free_digits(piece, number, least, most) if piece else None
+
+    def _rule(self, number: int, more: int) -> int:
+        """The piece that decides all integers with so many more digits, -1 if there is none."""
+        members = self.members
+        low = number * ten_to(more)
+        high = low + ten_to(more) - 1
+        i = bisect_left(members.cuts, low)
+        if i < len(members.cuts) and members.cuts[i] == low and members.follows(i, i + 1):
+            i += 1
+        if i == len(members.cuts) or members.cuts[i] > high:
+            return i
+        return i if members.cuts[i] == high and members.follows(i, i) else -1
 
     def _next_count(self, number: int, more: int, cut: int) -> int | None:
         """How many more digits are needed to come to a cut, ``None`` if there is none."""

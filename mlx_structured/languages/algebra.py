@@ -414,14 +414,12 @@ def complement(language: Language) -> Language:
         return language.inner
     if language is EMPTY:
         return EVERYTHING
-    bounds = (0, 0) if language is EPSILON else length_bounds(language)
-    if bounds is None:
-        return interned(Complement, language, language.serial)
-    low, high = bounds
-    return union(
-        EMPTY if low == 0 else length_between(0, low - 1),
-        EMPTY if high is None else length_between(high + 1, None),
-    )
+    low, high = (0, 0) if language is EPSILON else length_bounds(language) or (1, 1)
+    if low == 0 and high is not None:
+        return length_between(high + 1, None)
+    if low > 0 and high is None:
+        return length_between(0, low - 1)
+    return interned(Complement, language, language.serial)
 
 
 def matches(language: Language, text: str) -> bool:

@@ -190,19 +190,25 @@ class Magnitudes:
         return piece_contains(self.pieces[i], number)
 
     def piece_of(self, digits: int, power: int) -> int:
-        """The index of the piece with all numbers from digits * 10**power to just below
-        (digits + 1) * 10**power, or -1 where a cut is among them."""
+        """The index of the piece whose rule all numbers from digits * 10**power to just below
+        (digits + 1) * 10**power follow, or -1 where a cut is among them."""
         shift = power + self.scale
-        if shift >= 0:
-            unit = ten_to(shift)
-            low = digits * unit
-            i = bisect_left(self.cuts, low)
-            return -1 if i < len(self.cuts) and self.cuts[i] < low + unit else i
-        low, rest = divmod(digits, ten_to(-shift))
-        i = bisect_left(self.cuts, low)
-        if i < len(self.cuts) and self.cuts[i] == low:
-            return i + 1 if rest else -1
-        return i
+        i = self._cuts_below(digits, shift)
+        end = self._cuts_below(digits + 1, shift)
+        # A cut at the very start changes nothing if it follows the rule above it.
+        if i < end and not compared(digits, shift, self.cuts[i]) and self.follows(i, i + 1):
+            i += 1
+        return i if i == end else -1
+
+    def follows(self, cut: int, piece: int) -> bool:
+        """Whether a cut is a member if and only if the rule of the piece says so."""
+        return self.members[cut] == piece_contains(self.pieces[piece], self.cuts[cut])
+
+    def _cuts_below(self, digits: int, shift: int) -> int:
+        return bisect_left(
+            self.cuts,
+            digits * ten_to(shift) if shift >= 0 else -(-digits // ten_to(-shift)),
+        )
 
     def meets(self, digits: int, power: int) -> bool:
         """Whether a member is from digits * 10**power to just below (digits + 1) * 10**power."""
@@ -249,9 +255,7 @@ class Magnitudes:
         while shift >= last:
             if self.meets(digits, shift - self.scale):
                 return True
-            below = bisect_left(
-                self.cuts, -(-digits // ten_to(-shift)) if shift < 0 else digits * ten_to(shift)
-            )
+            below = self._cuts_below(digits, shift)
             if self.pieces[below]:
                 shift -= 1
             elif below:
@@ -293,12 +297,9 @@ class Magnitudes:
             if self.contains(digits, cut_shift - self.scale):
                 found.append((cut_shift, cut_shift))
             after = cut_shift + 1
-            # Cuts below the number just looked at have no power of their own.
-            i = self._cuts_up_to(digits, cut_shift)
-
-    def _cuts_up_to(self, digits: int, shift: int) -> int:
-        number = digits * ten_to(shift) if shift >= 0 else digits // ten_to(-shift)
-        return bisect_right(self.cuts, number)
+            # Cuts up to the number just looked at have no power of their own.
+            i = self._cuts_below(digits, cut_shift)
+            i += i < len(self.cuts) and compared(digits, cut_shift, self.cuts[i]) == 0
 
     def spread(self, digits: int) -> tuple[Ranges, int | None] | None:
         """Where all that matters of a number that starts with these digits is its power of ten.
@@ -325,7 +326,7 @@ class Magnitudes:
         for i, cut in enumerate(self.cuts):
             shift = self.first_shift(digits, cut)
             if compared(digits, shift, cut) == 0:
-                if self.members[i] != piece_contains(self.pieces[i + 1], cut):
+                if not self.follows(i, i + 1):
                     return None
             elif compared(digits + 1, shift - 1, cut) > 0:
                 return None

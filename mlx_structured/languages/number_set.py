@@ -224,8 +224,8 @@ def _combined(
 def _normal(cuts: list[Fraction], members: list[bool], pieces: list[Periodic]) -> NumberSet:
     """The set with no cut that changes nothing, and multiples that start and end at members.
 
-    So two sets of multiples are equal whichever numbers between the same members bound them, and
-    a piece is empty exactly where it has no member.
+    So two sets of multiples are equal whichever numbers between the same members bound them, a
+    piece is empty exactly where it has no member, and the same holds of the complement.
     """
     cuts, members, pieces = _without_idle_cuts(cuts, members, pieces)
     tight_cuts: list[Fraction] = []
@@ -237,7 +237,7 @@ def _normal(cuts: list[Fraction], members: list[bool], pieces: list[Periodic]) -
         rules, ends = _tight(piece, low, high)
         tight_pieces += rules
         tight_cuts += ends
-        tight_members += [True] * len(ends)
+        tight_members += [not piece.is_dense] * len(ends)
         if high is not None:
             tight_cuts.append(high[0])
             tight_members.append(high[1])
@@ -253,8 +253,17 @@ def _normal(cuts: list[Fraction], members: list[bool], pieces: list[Periodic]) -
 def _tight(
     piece: Periodic, low: tuple[Fraction, bool] | None, high: tuple[Fraction, bool] | None
 ) -> tuple[list[Periodic], list[Fraction]]:
-    """The rules of one piece and the cuts between them, all of which are members."""
-    if not piece or piece.is_dense:
+    """The rules of one piece without room at its ends, and the cuts between them.
+
+    The cuts are members where the piece isn't dense. Where it is, they are not: what it leaves out
+    is what starts and ends with them.
+    """
+    if piece.is_dense:
+        out_low = None if low is None else (low[0], not low[1])
+        out_high = None if high is None else (high[0], not high[1])
+        rules, ends = _tight(~piece, out_low, out_high)
+        return [~rule for rule in rules], ends
+    if not piece:
         return [piece], []
     if low is not None and high is not None and piece.first_after(low[0]) >= high[0]:
         return [NO_NUMBER], []

@@ -9,7 +9,8 @@ of its first digit, as in scientific notation.
 from __future__ import annotations
 
 from bisect import bisect_left
-from math import gcd
+from fractions import Fraction
+from math import ceil, frexp, gcd, lcm
 
 from mlx_structured.languages.magnitudes import (
     EVERYTHING,
@@ -22,6 +23,10 @@ from mlx_structured.languages.magnitudes import (
 LEAST_EXPONENT, GREATEST_EXPONENT = -324, 308
 MOST_DIGITS = 17
 _GREATEST_DOUBLE = 17976931348623157
+_LEAST_BINARY_EXPONENT, _BEYOND_DOUBLES = -1022, 1024
+_FEW = 256
+# Last two digits, those first that are furthest from 0 and so printed most often.
+_TAILS = sorted(range(100), key=lambda tail: -min(tail % 10, 10 - tail % 10))
 
 
 def sure_digits(exponent: int) -> int:
@@ -97,9 +102,7 @@ def _between_cuts(
 ) -> bool:
     """The same for the members of one piece.
 
-    Decimals so short that all of them are printed come first. Where the set has none of these,
-    either few longer ones are left between the cuts, or only those that end in the right digits
-    are members, and a good part of all doubles is printed with 17 digits.
+    Decimals so short that all of them are printed come first.
     """
     low = members.cuts[piece - 1] if piece else 0
     high = members.cuts[piece] if piece < len(members.cuts) else None
@@ -124,10 +127,94 @@ def _between_cuts(
             divisors = [_step_of_digits(divisor, shift) for divisor in without]
             if any(step_here % divisor == 0 for divisor in divisors):
                 continue
-            for number in term_members(step_here, divisors, first, last):
-                if places == sure or is_shortest(number, power):
+            if places == sure:
+                if any(term_members(step_here, divisors, first, last)):
                     return True
+            elif _some_shortest(step_here, divisors, first=first, last=last, power=power):
+                return True
     return False
+
+
+def _some_shortest(step: int, divisors: list[int], *, first: int, last: int, power: int) -> bool:
+    """Whether n * 10**power is a shortest decimal for some n in a range.
+
+    Arguments:
+        step: of which n must be a multiple, divisible by none of the divisors.
+        divisors: none of which may divide n.
+        first: the start of the range, with as many digits as are ever printed there.
+        last: its end, included.
+        power: the power of ten of the last digit.
+    """
+    if last - first < _FEW * step:
+        members = term_members(step, divisors, first, last)
+        return any(is_shortest(number, power) for number in members)
+    lowest, highest = (
+        max(frexp(float(f"{number}e{power}"))[1] - 1, _LEAST_BINARY_EXPONENT)
+        for number in (first or 1, last)
+    )
+    unit = Fraction(10) ** power
+    for exponent in range(lowest, highest + 2):
+        # The number printed for a power of two follows rules of its own: the doubles below it are
+        # closer than those above.
+        border = Fraction(2) ** exponent
+        printed = Fraction(repr(float(border))) / unit if exponent < _BEYOND_DOUBLES else unit
+        number = printed.numerator
+        if (
+            printed.denominator == 1
+            and first <= number <= last
+            and number % step == 0
+            and all(number % divisor for divisor in divisors)
+        ):
+            return True
+        start = first if exponent == _LEAST_BINARY_EXPONENT else max(first, ceil(border / unit))
+        end = min(last, ceil(2 * border / unit) - 1)
+        gap = border / 2**52 / unit
+        if _some_shortest_between_powers_of_two(
+            step, divisors, first=start, last=end, power=power, gap=gap
+        ):
+            return True
+    return False
+
+
+def _some_shortest_between_powers_of_two(
+    step: int, divisors: list[int], *, first: int, last: int, power: int, gap: Fraction
+) -> bool:
+    """The same where the doubles are a fixed gap apart, measured in units of the last digit.
+
+    Which decimals are printed repeats with a period there. A last digit other than 0 is printed
+    only for a double that is further than half a gap from all decimals without it.
+    """
+    period = lcm((2 * gap).numerator, 100)
+    for tail in _TAILS:
+        nearest_zero = min(tail % 10, 10 - tail % 10)
+        common = gcd(step, 100)
+        if tail % common or (nearest_zero and 2 * nearest_zero + 1 < gap):
+            continue
+        # The multiples of the step with these last two digits, also a progression.
+        distance = step * 100 // common
+        modulus = 100 // common
+        base = step * (tail // common * pow(step // common, -1, modulus) % modulus)
+        if any(distance % divisor == 0 == base % divisor for divisor in divisors):
+            continue
+        # Other divisors than these leave out some periods and not others.
+        periodic = [
+            divisor for divisor in divisors if _is_two_five(divisor // gcd(divisor, distance))
+        ]
+        number = base + -((base - first) // distance) * distance
+        stop = number + lcm(period, distance, *periodic)
+        found = False
+        while number <= last and (found or number < stop):
+            if all(number % each for each in periodic) and is_shortest(number, power):
+                if all(number % each for each in divisors):
+                    return True
+                found = True
+            number += distance
+    return False
+
+
+def _is_two_five(number: int) -> bool:
+    """Whether the number divides a power of ten."""
+    return pow(10, number.bit_length(), number) == 0
 
 
 def _step_of_digits(step: int, shift: int) -> int:

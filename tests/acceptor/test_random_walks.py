@@ -15,7 +15,7 @@ import jsonschema_rs
 import pytest
 from shared_files import maskbench, shared
 from transformers import AutoTokenizer
-from walks import walk
+from walks import required_names, walk
 
 from mlx_structured import (
     Acceptor,
@@ -62,9 +62,10 @@ def walk_through(vocabulary: Vocabulary, every: int, walks: int) -> tuple[int, i
             continue
         schemas += 1
         is_valid = judged(case["schema"])
+        required = required_names(case["schema"])
         rng = random.Random(number)
         for _ in range(walks):
-            text = walk(acceptor, vocabulary, rng)
+            text = walk(acceptor, vocabulary, rng, required=required)
             if text is None:
                 endless += 1
                 continue

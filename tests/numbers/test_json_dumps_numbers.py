@@ -320,8 +320,11 @@ def test_long_digits_are_written_only_where_they_are_the_shortest(
             & at_most(Fraction(1, 10**390)),
             None,
         ),
-        # Doubles beyond 2**53 have no fraction.
-        (at_least(2**53) & ~INTEGERS, None),
+        # Doubles from 2**52 on have no fraction, from 2**53 on they are even, and from 0.5 to 1
+        # 16 digits tell them apart.
+        (at_least(2**52) & ~INTEGERS, None),
+        (at_least(2**53) & at_most(10**16) & (~INTEGERS | (INTEGERS & ~multiples_of(2))), 15),
+        (at_least(0.5) & at_most(1) & ~multiples_of(1e-16), None),
         (at_least(Fraction(2) * 10**308), 308),
         (INTEGERS & at_least(1000), 3),
         (points([10**20]), 20),
@@ -336,7 +339,7 @@ def test_a_set_without_a_text_has_no_lexeme(numbers: NumberSet, max_digits: int 
     ("numbers", "max_digits", "text"),
     [
         (at_least(0.1) & at_most(0.10000000000000002, exclusive=True), None, "0.1"),
-        (at_least(2**52) & ~INTEGERS, None, "4503599627370496.5"),
+        (at_least(2**51) & ~INTEGERS, None, "2251799813685248.5"),
         (at_least(Fraction(2) * 10**308), 309, "2" + "0" * 308),
         (at_least(0, exclusive=True) & at_most(Fraction(1, 10**323)), None, "5e-324"),
         (INTEGERS & at_least(1000), 4, "1000"),
