@@ -17,6 +17,9 @@ from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import StringState
 from mlx_structured.languages.language import example
 
+CLOSINGS = [b"}", b"]"] + [
+    b"\n" + b"  " * depth + bracket for depth in range(12) for bracket in (b"}", b"]")
+]
 ENDINGS = [b"}", b"]", b'"}', b'"]', b"}]", b"]}", b"}}", b"]]"]
 
 
@@ -100,6 +103,14 @@ def next_of_shortest_string(
     return json.dumps(rest, ensure_ascii=False)[1:].encode()[0]
 
 
+def next_of_closing(configurations: tuple[Configuration, ...]) -> int | None:
+    """Where an array or object may be closed: the first byte of that, also in style "pretty"."""
+    for text in CLOSINGS:
+        if advance(configurations, text):
+            return text[0]
+    return None
+
+
 def _open_string(text: bytes) -> str:
     """The content of the string that the text ends in, as far as it is written plainly."""
     return text.decode(errors="replace").rpartition('"')[2]
@@ -143,7 +154,10 @@ def walk(
             assert driver.is_finished
             return text
         ids = ids[ids != eos]
-        byte = next_of_shortest_string(reached, _open_string(text), required) if steered else None
+        byte = None
+        if steered:
+            byte = next_of_shortest_string(reached, _open_string(text), required)
+            byte = next_of_closing(reached) if byte is None else byte
         if byte is not None and _single_bytes(vocabulary).get(byte) in ids:
             ids = np.array([_single_bytes(vocabulary)[byte]])
         elif steered:

@@ -36,7 +36,8 @@ class MetaschemaCheck:
         validator = dialect.validator
         error = best_match(validator(validator.META_SCHEMA).iter_errors(schema))
         if error is not None:
-            message = error.message
+            alternatives = dict.fromkeys(each.message for each in error.context or ())
+            message = ", and ".join(alternatives) or error.message
             if len(message) > _LONGEST_MESSAGE:
                 half = _LONGEST_MESSAGE // 2
                 message = f"{message[:half]} ... {message[-half:]}"

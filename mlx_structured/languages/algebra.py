@@ -414,6 +414,8 @@ def complement(language: Language) -> Language:
         return language.inner
     if language is EMPTY:
         return EVERYTHING
+    if language is EVERYTHING:
+        return EMPTY
     low, high = (0, 0) if language is EPSILON else length_bounds(language) or (1, 1)
     if low == 0 and high is not None:
         return length_between(high + 1, None)

@@ -261,23 +261,28 @@ def _tight(
     if piece.is_dense:
         out_low = None if low is None else (low[0], not low[1])
         out_high = None if high is None else (high[0], not high[1])
-        rules, ends = _tight(~piece, out_low, out_high)
-        return [~rule for rule in rules], ends
+        outside, cuts = _tight(~piece, out_low, out_high)
+        return [~rule for rule in outside], cuts
     if not piece:
         return [piece], []
     if low is not None and high is not None and piece.first_after(low[0]) >= high[0]:
         return [NO_NUMBER], []
+    first = None if low is None else low[0]
+    last = None if high is None else high[0]
     rules = [piece]
     ends: list[Fraction] = []
     if low is not None and not (low[1] and piece.contains(low[0])):
-        rules = [NO_NUMBER, piece]
-        ends = [piece.first_after(low[0])]
+        first = piece.first_after(low[0])
+        rules.insert(0, NO_NUMBER)
+        ends.append(first)
     if high is not None and not (high[1] and piece.contains(high[0])):
         last = piece.last_before(high[0])
         if ends == [last]:
             return [NO_NUMBER, NO_NUMBER], ends
         rules.append(NO_NUMBER)
         ends.append(last)
+    if first is not None and last is not None and piece.first_after(first) >= last:
+        rules = [NO_NUMBER] * len(rules)
     return rules, ends
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from mlx_structured import UnsatisfiableSchemaError, compile_json_schema
+from mlx_structured import StructuredError, UnsatisfiableSchemaError, compile_json_schema
 
 
 class Case(NamedTuple):
@@ -35,3 +35,11 @@ def judge(case: Case, **arguments: Any) -> None:
                 text = json.dumps(instance, ensure_ascii=False, separators=separators)
                 judged = acceptor is not None and acceptor.accepts(text)
                 assert judged is accepted, f"{style}: {text}"
+
+
+def assert_says_what_to_do(error: StructuredError) -> None:
+    """One line, with no stack of causes in it, that isn't cut short."""
+    message = str(error)
+    assert "\n" not in message
+    assert 20 < len(message) < 400
+    assert not message.endswith((":", ";", ","))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-import threading
-import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from walks import allowed_ids
+from byte_vocabulary import (
+    EOS,
+    NEVER_TEXT,
+    OBJECT,
+    OTHER_EOS,
+    TOKENS,
+    allowed,
+    make_vocabulary,
+    readable,
+    write,
+)
 
 from mlx_structured import (
     Acceptor,
@@ -21,32 +26,6 @@ from mlx_structured import (
     VocabularyError,
     compile_json_schema,
 )
-from mlx_structured.automaton import guide
-from mlx_structured.automaton.acceptor import advance
-
-PIECES = ['{"', '"}', '":', '": ', ", ", '", "', "null", "true", "[]", "[1", "12", "ab", '"a"', "]}"]
-TOKENS: list[bytes | None] = [
-    *(bytes([byte]) for byte in range(256)),
-    *(piece.encode() for piece in PIECES),
-    "é".encode(),
-    "😀".encode()[:2],
-    "😀".encode()[2:],
-    None,
-    None,
-    b"<pad>",
-]
-EOS, OTHER_EOS, NEVER_TEXT = len(TOKENS) - 3, len(TOKENS) - 2, len(TOKENS) - 1
-TOKENS[NEVER_TEXT] = None
-OBJECT = {
-    "type": "object",
-    "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
-    "required": ["a"],
-}
-
-
-def make_vocabulary() -> Vocabulary:
-    """All bytes, some pieces, two EOS ids, and an id that is never text."""
-    return Vocabulary(TOKENS, eos_token_ids=[EOS, OTHER_EOS])
 
 
 @pytest.fixture(scope="module")
@@ -62,24 +41,6 @@ def acceptor() -> Acceptor:
 @pytest.fixture
 def driver(acceptor: Acceptor, vocabulary: Vocabulary) -> JsonSchemaAcceptorDriver:
     return JsonSchemaAcceptorDriver(acceptor, vocabulary)
-
-
-def write(driver: JsonSchemaAcceptorDriver, text: str | bytes) -> None:
-    """Advance by the bytes of a text, one token each."""
-    for byte in text.encode() if isinstance(text, str) else text:
-        driver.advance_token(byte)
-
-
-def allowed(driver: JsonSchemaAcceptorDriver) -> list[int]:
-    """The allowed ids."""
-    return [int(token_id) for token_id in allowed_ids(driver.select_valid_tokens())]
-
-
-def readable(acceptor: Acceptor, text: bytes) -> list[int]:
-    """The ids that may come after the text, by reading each of them."""
-    reached = advance(acceptor.begin(), text)
-    ids = [i for i, token in enumerate(TOKENS) if token is not None and advance(reached, token)]
-    return [*ids, EOS, OTHER_EOS] if acceptor.accepts(text) else ids
 
 
 # The bitmap
@@ -201,7 +162,9 @@ def test_an_eos_id_is_never_text() -> None:
     # A tokenizer may show its EOS token as "}" or as "</s>": it ends the text all the same.
     tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
     vocabulary = Vocabulary([*tokens, b"{", b"}", b"</s>"], eos_token_ids=[257, 258])
-    driver = JsonSchemaAcceptorDriver(compile_json_schema({"type": ["object", "string"]}), vocabulary)
+    driver = JsonSchemaAcceptorDriver(
+        compile_json_schema({"type": ["object", "string"]}), vocabulary
+    )
     driver.advance_token(256)
     assert 257 not in allowed(driver)
     driver.advance_token(ord("}"))
@@ -434,173 +397,3 @@ def test_several_ids_of_the_same_text_are_allowed_together() -> None:
         driver.advance_token(token_id)
         assert driver.in_accepted_state()
         driver.rollback(1)
-
-
-# Memory
-
-
-@pytest.mark.parametrize("most", [0, 3])
-def test_a_guide_that_forgets_its_states_gives_the_same_masks(
-    most: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guide, "MAX_STATES", most)
-    monkeypatch.setattr(guide, "MAX_BITMAP_BYTES", most * len(TOKENS) // 8)
-    acceptor = compile_json_schema(OBJECT)
-    text = b'{"a": 12, "b": "x", "c": [1, {"a": "b"}], "d": {"e": "f"}}'
-    drivers = [JsonSchemaAcceptorDriver(acceptor, vocabulary) for _ in range(2)]
-    for position in range(len(text) + 1):
-        for driver in drivers:
-            assert allowed(driver) == readable(acceptor, text[:position]), text[:position]
-            if position < len(text):
-                driver.advance_token(text[position])
-    late = JsonSchemaAcceptorDriver(acceptor, vocabulary)
-    assert allowed(late) == readable(acceptor, b"")
-
-
-def used_driver(acceptor: Acceptor, vocabulary: Vocabulary) -> JsonSchemaAcceptorDriver:
-    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
-    for byte in b'{"a": 1, "b": "x", "c": {"d": [1]}}':
-        driver.select_valid_tokens()
-        driver.advance_token(byte)
-    return driver
-
-
-def test_an_acceptor_goes_when_it_is_dropped_with_all_its_states(vocabulary: Vocabulary) -> None:
-    acceptor = compile_json_schema(OBJECT, style="any")
-    driver = used_driver(acceptor, vocabulary)
-    state = driver._guide.start
-    gone = [weakref.ref(each) for each in (acceptor, driver, driver._guide, *[
-        each.lexeme for each in driver._states[5].configurations if "Name" in type(getattr(each.lexeme, "machine", None)).__name__
-    ])]
-    del acceptor, driver, state
-    gc.collect()
-    assert [each() for each in gone] == [None] * len(gone)
-
-
-def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:
-    acceptor = compile_json_schema(OBJECT)
-    vocabulary = Vocabulary([*TOKENS, b"only here"], eos_token_ids=[EOS])
-    driver = used_driver(acceptor, vocabulary)
-    gone = [weakref.ref(vocabulary), weakref.ref(driver._guide)]
-    del vocabulary, driver
-    gc.collect()
-    assert [each() for each in gone] == [None] * len(gone)
-    assert acceptor.accepts('{"a": 1}')
-
-
-# Threads
-
-
-@pytest.fixture
-def switching_often() -> Iterator[None]:
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
-
-
-@pytest.mark.usefixtures("switching_often")
-@pytest.mark.parametrize("attempt", range(6))
-def test_threads_that_step_the_same_graph_see_the_same_masks(attempt: int) -> None:
-    schema = {
-        "$defs": {
-            "tree": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string", "minLength": 1, "maxLength": 40},
-                    "kind": {"enum": ["leaf", "branch"]},
-                    "size": {"type": "number", "minimum": 0.5},
-                    "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
-                },
-                "required": ["name", "kids"],
-                "additionalProperties": {"type": ["integer", "null"]},
-            }
-        },
-        "$ref": "#/$defs/tree",
-    }
-    text = (
-        b'{"name": "\xc3\xa9a", "kind": "leaf", "size": 1.5, "kids": [{"name": "b", "kids": []}], '
-        b'"x": 1, "y": null}'
-    )
-    style = ("spaced", "any")[attempt % 2]
-    tokens = [*TOKENS, f"thread {attempt}".encode()]
-    acceptor = compile_json_schema(schema, style=style)
-    vocabulary = Vocabulary(tokens, eos_token_ids=[EOS])
-    found: list[list[bytes]] = []
-    failures: list[BaseException] = []
-    barrier = threading.Barrier(4)
-
-    def masks(of: Acceptor, words: Vocabulary) -> list[bytes]:
-        driver = JsonSchemaAcceptorDriver(of, words)
-        seen = []
-        for byte in text:
-            seen.append(driver.select_valid_tokens().tobytes())
-            driver.advance_token(byte)
-        return [*seen, driver.select_valid_tokens().tobytes()]
-
-    def run() -> None:
-        barrier.wait()
-        try:
-            found.append(masks(acceptor, vocabulary))
-        except BaseException as error:  # noqa: BLE001  # handed over to the main thread
-            failures.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
-    # Another vocabulary with the same masks, so that nothing found out by the threads is used.
-    alone = masks(compile_json_schema(schema, style=style), Vocabulary([*tokens, None], [EOS]))
-    assert len(found) == 4
-    for seen in found:
-        assert seen == alone
-
-
-@pytest.mark.usefixtures("switching_often")
-def test_threads_may_compile_at_the_same_time() -> None:
-    schemas: list[tuple[Any, str, bool]] = [
-        ({"type": "string", "pattern": "^(a|b)*abb$", "maxLength": 9}, '"ababb"', True),
-        ({"type": "string", "pattern": "^(a|b)*abb$", "minLength": 9}, '"ababb"', False),
-        ({"type": "number", "minimum": 0.25, "maximum": 0.75}, "0.5", True),
-        ({"allOf": [{"pattern": "x"}, {"pattern": "y"}], "type": "string"}, '"yx"', True),
-        (OBJECT, '{"b": "a"}', False),
-    ]
-    judged: list[object] = []
-
-    def run() -> None:
-        try:
-            judged.append([compile_json_schema(s).accepts(text) for s, text, _ in schemas])
-        except BaseException as error:  # noqa: BLE001  # handed over to the main thread
-            judged.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert judged == [[accepted for _, _, accepted in schemas]] * 4
-
-
-@pytest.mark.usefixtures("switching_often")
-def test_threads_may_use_one_acceptor_without_any_vocabulary() -> None:
-    schema = {"type": "array", "items": {"$ref": "#/$defs/x"},
-              "$defs": {"x": {"properties": {f"k{i}": {"type": "array", "items": {"$ref": "#/$defs/x"}} for i in range(30)}}}}  # fmt: skip
-    acceptor = compile_json_schema(schema, style="compact")
-    text = '[{%s}]' % ",".join(f'"k{i}":[{{"k{29 - i}":[]}}]' for i in range(30))
-    judged: list[object] = []
-
-    def run() -> None:
-        try:
-            judged.append(acceptor.accepts(text))
-        except BaseException as error:  # noqa: BLE001  # handed over to the main thread
-            judged.append(error)
-
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert judged == [True] * 4

@@ -1,4 +1,4 @@
-"""What each keyword allows and refuses, in tables made by hand from the specification."""
+"""What each keyword says about scalars, in tables made by hand from the specification."""
 
 from __future__ import annotations
 
@@ -54,57 +54,119 @@ CONSTANTS = [
     Case("true is not 1", {"const": True}, [True], [1, 1.0, "true"]),
     Case("1 is not true", {"const": 1}, [1], [True, "1", 10, 0.1]),
     Case("0 is not false", {"const": 0}, [0], [False, None]),
-    Case("nested false is not 0", {"const": [False, {"a": True}]}, [[False, {"a": True}]],
-         [[0, {"a": True}], [False, {"a": 1}]]),
+    Case(
+        "nested false is not 0",
+        {"const": [False, {"a": True}]},
+        [[False, {"a": True}]],
+        [[0, {"a": True}], [False, {"a": 1}]],
+    ),
     Case("string", {"const": QUOTES}, [QUOTES], ["", QUOTES + " ", QUOTES[:-1]]),
     Case("empty string", {"const": ""}, [""], [" ", None]),
     Case("string of another script", {"const": "é😀\u2028"}, ["é😀\u2028"], ["e\u0301😀\u2028"]),
     Case("array", {"const": [1, "a", []]}, [[1, "a", []]], [[1, "a"], ["a", 1, []], [1, "a", {}]]),
     Case("empty array", {"const": []}, [[]], [[[]], {}, None]),
-    Case("object", {"const": {"b": 1, "a": [2]}}, [{"b": 1, "a": [2]}],
-         [{"b": 1}, {"b": 1, "a": [2], "c": 3}, {"b": 1, "a": [3]}, {}]),
+    Case(
+        "object",
+        {"const": {"b": 1, "a": [2]}},
+        [{"b": 1, "a": [2]}],
+        [{"b": 1}, {"b": 1, "a": [2], "c": 3}, {"b": 1, "a": [3]}, {}],
+    ),
     Case("empty object", {"const": {}}, [{}], [{"a": 1}, []]),
-    Case("object with odd keys", {"const": {QUOTES: 1, "": 2}}, [{QUOTES: 1, "": 2}], [{QUOTES: 1}]),
+    Case(
+        "object with odd keys", {"const": {QUOTES: 1, "": 2}}, [{QUOTES: 1, "": 2}], [{QUOTES: 1}]
+    ),
     Case("large integer", {"const": 2**70}, [2**70], [2**70 + 1, float(2**70)]),
     Case("tenth", {"const": 0.1}, [0.1], [0.1000000001, 0.2, 1]),
-    Case("enum", {"enum": [1, "1", None, [1], {"a": 1}]}, [1, "1", None, [1], {"a": 1}],
-         [True, "null", [], [1, 1], {"a": 2}, {}, 2]),
-    Case("enum with common beginnings", {"enum": ["a", "ab", "abc", 1, 12, 123]},
-         ["a", "ab", "abc", 1, 12, 123], ["", "b", "abcd", 3, 1234]),
-    Case("enum with quotes", {"enum": ['"', "\\", '\\"', "/", "\\n", "\n"]},
-         ['"', "\\", '\\"', "/", "\\n", "\n"], ["", '""', "\\\\", "n"]),
-    Case("enum of objects with the same keys", {"enum": [{"a": 1, "b": 1}, {"a": 1, "b": 2}]},
-         [{"a": 1, "b": 1}, {"a": 1, "b": 2}], [{"a": 1}, {"a": 1, "b": 3}, {"a": 2, "b": 1}]),
-    Case("enum of arrays of arrays", {"enum": [[[]], [[], []], [[[]]]]},
-         [[[]], [[], []], [[[]]]], [[], [[], [[]]]]),
+    Case(
+        "enum",
+        {"enum": [1, "1", None, [1], {"a": 1}]},
+        [1, "1", None, [1], {"a": 1}],
+        [True, "null", [], [1, 1], {"a": 2}, {}, 2],
+    ),
+    Case(
+        "enum with common beginnings",
+        {"enum": ["a", "ab", "abc", 1, 12, 123]},
+        ["a", "ab", "abc", 1, 12, 123],
+        ["", "b", "abcd", 3, 1234],
+    ),
+    Case(
+        "enum with quotes",
+        {"enum": ['"', "\\", '\\"', "/", "\\n", "\n"]},
+        ['"', "\\", '\\"', "/", "\\n", "\n"],
+        ["", '""', "\\\\", "n"],
+    ),
+    Case(
+        "enum of objects with the same keys",
+        {"enum": [{"a": 1, "b": 1}, {"a": 1, "b": 2}]},
+        [{"a": 1, "b": 1}, {"a": 1, "b": 2}],
+        [{"a": 1}, {"a": 1, "b": 3}, {"a": 2, "b": 1}],
+    ),
+    Case(
+        "enum of arrays of arrays",
+        {"enum": [[[]], [[], []], [[[]]]]},
+        [[[]], [[], []], [[[]]]],
+        [[], [[], [[]]]],
+    ),
     Case("enum and type", {"enum": [1, "a", None], "type": "string"}, ["a"], [1, None]),
     Case("enum and const", {"enum": [1, 2, {"a": 2}], "const": {"a": 2}}, [{"a": 2}], [1, 2]),
-    Case("enum and bounds", {"enum": [1, 5, 9, "x"], "minimum": 4, "maxLength": 0}, [5, 9], [1, "x"]),
-    Case("enum of objects and properties",
-         {"enum": [{"a": 1}, {"a": "x"}, {}], "properties": {"a": {"type": "string"}}},
-         [{"a": "x"}, {}], [{"a": 1}]),
-    Case("enum of arrays and items", {"enum": [[1], ["x"], []], "items": {"type": "integer"}},
-         [[1], []], [["x"]]),
+    Case(
+        "enum and bounds", {"enum": [1, 5, 9, "x"], "minimum": 4, "maxLength": 0}, [5, 9], [1, "x"]
+    ),
+    Case(
+        "enum of objects and properties",
+        {"enum": [{"a": 1}, {"a": "x"}, {}], "properties": {"a": {"type": "string"}}},
+        [{"a": "x"}, {}],
+        [{"a": 1}],
+    ),
+    Case(
+        "enum of arrays and items",
+        {"enum": [[1], ["x"], []], "items": {"type": "integer"}},
+        [[1], []],
+        [["x"]],
+    ),
     Case("enum with a value twice", {"enum": [1, 1.0, [1], [1.0]]}, [1, [1]], [2, [2], True]),
-]  # fmt: skip
+]
 
 STRINGS = [
     Case("minLength", {"minLength": 2}, ["ab", "abc", 1, None], ["", "a"]),
     Case("maxLength", {"maxLength": 2}, ["", "ab", 123, [1, 2, 3]], ["abc"]),
     Case("maxLength 0", {"maxLength": 0}, [""], ["a", " "]),
-    Case("lengths count code points", {"minLength": 2, "maxLength": 2}, ["😀😀", "é\n", "e\u0301"],
-         ["😀", "é", "\n", "abc", "👩\u200d👩"]),
+    Case(
+        "lengths count code points",
+        {"minLength": 2, "maxLength": 2},
+        ["😀😀", "é\n", "e\u0301"],
+        ["😀", "é", "\n", "abc", "👩\u200d👩"],
+    ),
     Case("an escape is one character", {"maxLength": 3}, ['"\\\n', "\x00\x01\x02"], ['"\\\n\t']),
     Case("lengths as floats", {"minLength": 1.0, "maxLength": 2.0}, ["a", "ab"], ["", "abc"]),
     Case("pattern is searched", {"pattern": "b"}, ["b", "abc", 1], ["", "ac"]),
-    Case("pattern with anchors", {"pattern": "^a.c$"}, ["abc", 'a"c', "a\\c", "a😀c"], ["ac", "a\nc", "xabc"]),
+    Case(
+        "pattern with anchors",
+        {"pattern": "^a.c$"},
+        ["abc", 'a"c', "a\\c", "a😀c"],
+        ["ac", "a\nc", "xabc"],
+    ),
     Case("$ is the very end", {"pattern": "^a$"}, ["a"], ["a\n"]),
     Case("ASCII digits", {"pattern": "^\\d+$"}, ["09"], ["٣", ""]),
-    Case("pattern and length", {"pattern": "^a*$", "minLength": 2, "maxLength": 3}, ["aa", "aaa"],
-         ["a", "aaaa", "ab"]),
-    Case("two patterns", {"allOf": [{"pattern": "a"}, {"pattern": "b"}]}, ["ab", "ba", "cba"], ["a", "b"]),
-    Case("pattern of control characters", {"pattern": "^[\\x00-\\x1f]$"}, ["\x00", "\n", "\x1f"], [" "]),
-]  # fmt: skip
+    Case(
+        "pattern and length",
+        {"pattern": "^a*$", "minLength": 2, "maxLength": 3},
+        ["aa", "aaa"],
+        ["a", "aaaa", "ab"],
+    ),
+    Case(
+        "two patterns",
+        {"allOf": [{"pattern": "a"}, {"pattern": "b"}]},
+        ["ab", "ba", "cba"],
+        ["a", "b"],
+    ),
+    Case(
+        "pattern of control characters",
+        {"pattern": "^[\\x00-\\x1f]$"},
+        ["\x00", "\n", "\x1f"],
+        [" "],
+    ),
+]
 
 NUMBERS = [
     Case("minimum", {"minimum": 1.5}, [1.5, 2, 1e10, "a"], [1, 1.4999, -3]),
@@ -113,178 +175,123 @@ NUMBERS = [
     Case("exclusiveMaximum", {"exclusiveMaximum": 2}, [1.9999, -3], [2, 3]),
     Case("both kinds of minimum", {"minimum": 3, "exclusiveMinimum": 1}, [3], [2]),
     Case("both kinds of maximum", {"maximum": 3, "exclusiveMaximum": 3}, [2], [3]),
-    Case("integer range", {"type": "integer", "minimum": -12, "maximum": 103}, [-12, -9, 0, 99, 100, 103],
-         [-13, -100, 104, 110, 999]),
-    Case("integer between fractions", {"type": "integer", "minimum": 1.2, "maximum": 2.9}, [2], [1, 3]),
-    Case("number range", {"minimum": 0.1, "maximum": 0.3}, [0.1, 0.2, 0.15, 0.3], [0, 0.05, 0.31, 1, 0.30000000000000004]),
+    Case(
+        "integer range",
+        {"type": "integer", "minimum": -12, "maximum": 103},
+        [-12, -9, 0, 99, 100, 103],
+        [-13, -100, 104, 110, 999],
+    ),
+    Case(
+        "integer between fractions",
+        {"type": "integer", "minimum": 1.2, "maximum": 2.9},
+        [2],
+        [1, 3],
+    ),
+    Case(
+        "number range",
+        {"minimum": 0.1, "maximum": 0.3},
+        [0.1, 0.2, 0.15, 0.3],
+        [0, 0.05, 0.31, 1, 0.30000000000000004],
+    ),
     Case("one number", {"minimum": 7, "maximum": 7}, [7], [6, 8, 7.5, 70]),
-    Case("integer of one value", {"type": "integer", "exclusiveMinimum": 41, "exclusiveMaximum": 43}, [42], [41, 43]),
+    Case(
+        "integer of one value",
+        {"type": "integer", "exclusiveMinimum": 41, "exclusiveMaximum": 43},
+        [42],
+        [41, 43],
+    ),
     Case("large bound", {"type": "integer", "minimum": 10**20}, [10**20, 10**21], [10**20 - 1, 9]),
     Case("bound with exponent", {"maximum": 1e3, "minimum": 1e-3}, [1000, 0.001], [1001, 0.0009]),
-]  # fmt: skip
+]
 
-ARRAYS = [
-    Case("items", {"items": {"type": "integer"}}, [[], [1], [1, 2], "a", {}], [["a"], [1, None]]),
-    Case("items false", {"items": False}, [[], 1], [[1], [[]]]),
-    Case("items true", {"items": True}, [[], [1, "a"]]),
-    Case("minItems", {"minItems": 2}, [[1, 2], [1, 2, 3], "a"], [[], [1]]),
-    Case("maxItems", {"maxItems": 2}, [[], [1, 2], "abc"], [[1, 2, 3]]),
-    Case("maxItems 0", {"maxItems": 0}, [[]], [[1]]),
-    Case("counts", {"minItems": 1, "maxItems": 2}, [[1], [1, 2]], [[], [1, 2, 3]]),
-    Case("counts as floats", {"minItems": 1.0, "maxItems": 2.0}, [[1], [1, 2]], [[], [1, 2, 3]]),
-    Case("prefixItems", {"prefixItems": [{"type": "integer"}, {"const": "x"}]},
-         [[], [1], [1, "x"], [1, "x", None]], [["x"], [1, "y"], [None, "x"]]),
-    Case("prefixItems and items", {"prefixItems": [{"type": "integer"}], "items": {"type": "null"}},
-         [[], [1], [1, None, None]], [[None], [1, 2]]),
-    Case("a closed tuple", {"prefixItems": [{"type": "integer"}, True], "items": False, "minItems": 2},
-         [[1, None]], [[], [1], [1, 2, 3]]),
-    Case("prefixItems false", {"prefixItems": [True, False]}, [[], [1]], [[1, 2]]),
-    Case("minItems beyond the prefix", {"prefixItems": [{"const": 1}], "items": {"const": 2}, "minItems": 3},
-         [[1, 2, 2], [1, 2, 2, 2]], [[1, 2], [2, 2, 2]]),
-    Case("an item that no value fits ends the array", {"items": {"type": "string", "const": 1}}, [[]], [[1], ["1"]]),
-    Case("prefixes side by side",
-         {"allOf": [{"prefixItems": [{"minimum": 1}]}, {"prefixItems": [{"maximum": 2}, {"type": "null"}]}]},
-         [[], [1], [2, None]], [[0], [3], [1, 1]]),
-    Case("arrays of arrays", {"items": {"items": {"type": "null"}, "minItems": 1, "type": "array"}},
-         [[], [[None]], [[None], [None, None]]], [[[]], [None], [[1]]]),
-]  # fmt: skip
-
-CLOSED = {"properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "additionalProperties": False}
-OBJECTS = [
-    Case("properties", {"properties": {"a": {"type": "integer"}}}, [{}, {"a": 1}, {"b": "x"}, {"a": 1, "b": 2}, [1]],
-         [{"a": "x"}, {"a": None}]),
-    Case("properties false", {"properties": {"a": False}}, [{}, {"b": 1}], [{"a": 1}, {"a": None}]),
-    Case("required", {"required": ["a"]}, [{"a": None}, {"a": 1, "b": 2}, "a", []], [{}, {"b": 1}]),
-    Case("nothing required", {"required": []}, [{}, {"a": 1}]),
-    Case("required and declared", {"properties": {"a": True, "b": True}, "required": ["b"]},
-         [{"b": 1}, {"a": 1, "b": 2}, {"b": 1, "c": 2}], [{}, {"a": 1}, {"c": 1}]),
-    Case("additionalProperties false", CLOSED, [{}, {"a": 1}, {"b": "x"}, {"a": 1, "b": ""}], [{"c": 1}, {"a": "x"}, {"": 1}]),
-    Case("additionalProperties false alone", {"additionalProperties": False}, [{}, []], [{"a": 1}]),
-    Case("additionalProperties schema", {"properties": {"a": True}, "additionalProperties": {"type": "null"}},
-         [{"a": 1}, {"a": 1, "b": None, "c": None}], [{"b": 1}, {"a": None, "ab": 1}]),
-    Case("additionalProperties true", {"properties": {"a": {"const": 1}}, "additionalProperties": True},
-         [{"a": 1, "b": 2}], [{"a": 2}]),
-    Case("required but not declared, among additional ones",
-         {"required": ["x"], "additionalProperties": {"type": "integer"}}, [{"x": 1}, {"x": 1, "y": 2}], [{"x": "1"}, {"y": 1}]),
-    Case("keys with quotes, backslashes and other scripts",
-         {"properties": {'q"': {"const": 1}, "b\\": {"const": 2}, "é😀": {"const": 3}, "": {"const": 4}, "\n": {"const": 5}},
-          "additionalProperties": False},
-         [{'q"': 1, "b\\": 2, "é😀": 3, "": 4, "\n": 5}, {"": 4}], [{"q": 1}, {'q"': 2}, {"é": 3}]),
-    Case("names that begin alike", {"properties": {"a": {"const": 1}, "ab": {"const": 2}, "abc": {"const": 3}},
-                                    "additionalProperties": {"const": 4}},
-         [{"a": 1, "ab": 2, "abc": 3}, {"ab": 2, "abcd": 4}, {"b": 4, "": 4}], [{"ab": 1}, {"abcd": 3}, {"abc": 4}]),
-    Case("objects in objects", {"properties": {"a": {"properties": {"b": {"const": 1}}, "required": ["b"]}}},
-         [{}, {"a": {"b": 1}}, {"a": 3}], [{"a": {}}, {"a": {"b": 2}}]),
-    Case("object keywords leave other types alone", {"properties": {"a": False}, "required": ["b"], "additionalProperties": False},
-         ["a", 1, None, []], [{}, {"b": 1}, {"a": 1}]),
-    Case("a key spelled like a list index", {"properties": {"0": {"const": 1}}}, [{"0": 1}], [{"0": 2}]),
-]  # fmt: skip
-
-COMBINED = [
-    Case("allOf", {"allOf": [{"minimum": 2}, {"maximum": 4}, {"type": "integer"}]}, [2, 3, 4], [1, 5, "a", 2.5]),
-    Case("allOf of two closed objects",
-         {"allOf": [{"properties": {"a": True, "b": True}, "additionalProperties": False},
-                    {"properties": {"b": True, "c": True}, "additionalProperties": False}]},
-         [{}, {"b": 1}], [{"a": 1}, {"c": 1}, {"a": 1, "b": 1}]),
-    Case("allOf of two closed objects that require different keys",
-         {"type": "object", "allOf": [{"properties": {"a": True}, "additionalProperties": False},
-                                      {"required": ["b"]}]}, [], [{}, {"a": 1}, {"b": 1}, {"a": 1, "b": 1}]),
-    Case("additionalProperties looks at its own properties only",
-         {"properties": {"a": True}, "allOf": [{"properties": {"b": True}, "additionalProperties": False}]},
-         [{}, {"b": 1}], [{"a": 1}, {"a": 1, "b": 1}]),
-    Case("allOf of the same key", {"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"maximum": 3}}}]},
-         [{"a": 2}, {"a": 3}, {"a": "x"}], [{"a": 1}, {"a": 4}]),
-    Case("one side additional, one side named",
-         {"allOf": [{"properties": {"a": {"type": "integer"}}}, {"additionalProperties": {"minimum": 5}}]},
-         [{"a": 5}, {"a": 6, "b": 5.5}, {"b": "x"}], [{"a": 4}, {"b": 4}, {"a": "x"}]),
-    Case("anyOf of types", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, [1, None], ["a", 1.5]),
-    Case("anyOf that overlaps", {"anyOf": [{"type": "string", "maxLength": 3}, {"pattern": "^abcd"}]},
-         ["a", "abc", "abcd", "abcde", 1], ["abce", "xxxx"]),
-    Case("anyOf with a sibling", {"type": "integer", "anyOf": [{"minimum": 5}, {"maximum": 1}]}, [0, 1, 5], [2, 4, "a"]),
-    Case("anyOf of objects that share keys",
-         {"type": "object",
-          "anyOf": [{"properties": {"t": {"const": "x"}, "v": {"type": "integer"}}, "required": ["t"]},
-                    {"properties": {"t": {"const": "y"}, "v": {"type": "string"}}, "required": ["t", "v"]}]},
-         [{"t": "x"}, {"t": "x", "v": 1}, {"t": "y", "v": "s"}], [{"t": "x", "v": "s"}, {"t": "y", "v": 1}, {"t": "y"}, {}]),
-    Case("anyOf of objects told apart late",
-         {"anyOf": [{"properties": {"a": {"items": {"type": "integer"}}, "z": {"const": 1}}, "required": ["a", "z"]},
-                    {"properties": {"a": {"items": {"type": "string"}}, "z": {"const": 2}}, "required": ["a", "z"]}],
-          "type": "object"},
-         [{"a": [], "z": 1}, {"a": [], "z": 2}, {"a": [1], "z": 1}, {"a": ["s"], "z": 2}],
-         [{"a": [1], "z": 2}, {"a": ["s"], "z": 1}, {"a": [1, "s"], "z": 1}, {"a": []}]),
-    Case("anyOf with a closed and an open object",
-         {"anyOf": [{"properties": {"a": {"const": 1}}, "additionalProperties": False}, {"required": ["b"]}]},
-         [{}, {"a": 1}, {"a": 2, "b": 0}, {"b": 1, "c": 2}, 3], [{"a": 2}, {"c": 1}]),
-    Case("anyOf of arrays", {"type": "array", "anyOf": [{"items": {"type": "integer"}}, {"maxItems": 1}]},
-         [[], ["a"], [1, 2, 3]], [["a", 1], [1, "a"]]),
-    Case("anyOf in allOf", {"allOf": [{"anyOf": [{"const": 1}, {"const": 2}]}, {"anyOf": [{"const": 2}, {"const": 3}]}]},
-         [2], [1, 3]),
-    Case("anyOf in anyOf", {"anyOf": [{"anyOf": [{"const": 1}, {"const": 2}]}, {"const": [3]}]}, [1, 2, [3]], [3, [1]]),
-    Case("anyOf with true", {"anyOf": [{"type": "null"}, True]}, ONE_OF_EACH),
-    Case("anyOf with false", {"anyOf": [{"type": "null"}, False]}, [None], without(None)),
-    Case("anyOf in a property and required outside",
-         {"properties": {"a": {"anyOf": [{"type": "null"}, {"type": "integer"}]}}, "required": ["a"], "anyOf": [{"required": ["b"]}, {"required": ["c"]}]},
-         [{"a": None, "b": 1}, {"a": 2, "c": 1}, {"a": 1, "b": 1, "c": 1}], [{"a": None}, {"b": 1}, {"a": "x", "b": 1}]),
-    Case("anyOf of constants among objects", {"anyOf": [{"const": {"a": 1}}, {"properties": {"a": {"const": 2}}, "required": ["a"]}]},
-         [{"a": 1}, {"a": 2}, {"a": 2, "b": 1}, 3], [{"a": 1, "b": 1}, {}, {"a": 3}]),
-]  # fmt: skip
 
 FORMATS = [
-    Case("date-time", {"format": "date-time"},
-         ["2024-02-29T23:59:59Z", "1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00", 3],
-         ["2023-02-29T00:00:00Z", "2024-01-01", "2024-01-01T24:00:00Z", "2024-13-01T00:00:00Z", "2024-01-01T00:00:00", ""]),
-    Case("date", {"format": "date"}, ["2024-02-29", "1999-12-31"],
-         ["2023-02-29", "2024-02-30", "2024-2-3", "2024-00-01", "24-01-01", "1900-02-29", ""]),
-    Case("time", {"format": "time"}, ["08:30:06Z", "23:20:50.5+00:30"], ["24:00:00Z", "08:30:06", "8:30:06Z", "08:60:00Z"]),
-    Case("email", {"format": "email"}, ["joe@example.com", "a.b+c@x.org"], ["joe", "@x.org", "a@", ".a@x.org", "a..b@x.org", ""]),
-    Case("uri", {"format": "uri"}, ["http://example.com/a?b#c", "urn:isbn:0451450523", "mailto:a@b.c"],
-         ["/relative", "//host/path", "a b:c", "http://a b", "", "http://[::1"]),
-    Case("uuid", {"format": "uuid"}, ["2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2EB8AA08-AA98-11EA-B4AA-73B441D16380"],
-         ["2eb8aa08aa9811eab4aa73b441d16380", "2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08-aa98-11ea-b4aa-73b441d1638g", ""]),
-    Case("ipv4", {"format": "ipv4"}, ["192.168.0.1", "255.255.255.255", "0.0.0.0"],
-         ["256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4.5", ""]),
-    Case("ipv6", {"format": "ipv6"}, ["::1", "::", "2001:db8::8:800:200c:417a", "::ffff:192.168.0.1", "1:2:3:4:5:6:7:8"],
-         ["1::2::3", "12345::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", ":::", "::1%eth0", ""]),
-    Case("hostname", {"format": "hostname"}, ["example.com", "a-b.c"], ["-a.com", "a-.com", "a..b", "a_b", "a" * 64]),
+    Case(
+        "date-time",
+        {"format": "date-time"},
+        ["2024-02-29T23:59:59Z", "1985-04-12T23:20:50.52Z", "1996-12-19T16:39:57-08:00", 3],
+        [
+            "2023-02-29T00:00:00Z",
+            "2024-01-01",
+            "2024-01-01T24:00:00Z",
+            "2024-13-01T00:00:00Z",
+            "2024-01-01T00:00:00",
+            "",
+        ],
+    ),
+    Case(
+        "date",
+        {"format": "date"},
+        ["2024-02-29", "1999-12-31"],
+        ["2023-02-29", "2024-02-30", "2024-2-3", "2024-00-01", "24-01-01", "1900-02-29", ""],
+    ),
+    Case(
+        "time",
+        {"format": "time"},
+        ["08:30:06Z", "23:20:50.5+00:30"],
+        ["24:00:00Z", "08:30:06", "8:30:06Z", "08:60:00Z"],
+    ),
+    Case(
+        "email",
+        {"format": "email"},
+        ["joe@example.com", "a.b+c@x.org"],
+        ["joe", "@x.org", "a@", ".a@x.org", "a..b@x.org", ""],
+    ),
+    Case(
+        "uri",
+        {"format": "uri"},
+        ["http://example.com/a?b#c", "urn:isbn:0451450523", "mailto:a@b.c"],
+        ["/relative", "//host/path", "a b:c", "http://a b", "", "http://[::1"],
+    ),
+    Case(
+        "uuid",
+        {"format": "uuid"},
+        ["2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2EB8AA08-AA98-11EA-B4AA-73B441D16380"],
+        [
+            "2eb8aa08aa9811eab4aa73b441d16380",
+            "2eb8aa08-aa98-11ea-b4aa-73b441d1638",
+            "2eb8aa08-aa98-11ea-b4aa-73b441d1638g",
+            "",
+        ],
+    ),
+    Case(
+        "ipv4",
+        {"format": "ipv4"},
+        ["192.168.0.1", "255.255.255.255", "0.0.0.0"],
+        ["256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4.5", ""],
+    ),
+    Case(
+        "ipv6",
+        {"format": "ipv6"},
+        ["::1", "::", "2001:db8::8:800:200c:417a", "::ffff:192.168.0.1", "1:2:3:4:5:6:7:8"],
+        ["1::2::3", "12345::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", ":::", "::1%eth0", ""],
+    ),
+    Case(
+        "hostname",
+        {"format": "hostname"},
+        ["example.com", "a-b.c"],
+        ["-a.com", "a-.com", "a..b", "a_b", "a" * 64],
+    ),
     Case("an unknown format is an annotation", {"format": "color"}, ["", "x", 1]),
-    Case("format and length", {"format": "ipv4", "maxLength": 7}, ["1.2.3.4"], ["10.2.3.4", "1.2.3"]),
-    Case("format and enum", {"format": "date", "enum": ["2024-01-01", "soon", 3]}, ["2024-01-01", 3], ["soon", "2024-01-02"]),
+    Case(
+        "format and length", {"format": "ipv4", "maxLength": 7}, ["1.2.3.4"], ["10.2.3.4", "1.2.3"]
+    ),
+    Case(
+        "format and enum",
+        {"format": "date", "enum": ["2024-01-01", "soon", 3]},
+        ["2024-01-01", 3],
+        ["soon", "2024-01-02"],
+    ),
     Case("format leaves other types alone", {"format": "uuid"}, [1, None, [], {}]),
-]  # fmt: skip
+]
 
-DRAFTS = [
-    Case("draft 4: exclusiveMinimum is a flag", {"$schema": DRAFT4, "minimum": 3, "exclusiveMinimum": True}, [3.1, 4], [3, 2]),
-    Case("draft 4: a flag that is off", {"$schema": DRAFT4, "maximum": 3, "exclusiveMaximum": False}, [3, 2], [3.1]),
-    Case("draft 4: a flag without its bound says nothing", {"$schema": DRAFT4, "properties": {"a": {"minimum": 1}}}, [{"a": 1}], [{"a": 0}]),
-    Case("draft 4: additionalProperties false", {"$schema": DRAFT4, "properties": {"a": {}}, "additionalProperties": False}, [{"a": 1}], [{"b": 1}]),
-    Case("draft 6: exclusiveMinimum is a number", {"$schema": DRAFT6, "exclusiveMinimum": 3}, [4], [3]),
-    Case("draft 6: const", {"$schema": DRAFT6, "const": [1]}, [[1]], [1]),
-    Case("draft 7: items as a list is a prefix", {"$schema": DRAFT7, "items": [{"type": "integer"}, {"const": "x"}]},
-         [[], [1], [1, "x"], [1, "x", None]], [["x"], [1, "y"]]),
-    Case("2019-09: items as a list is a prefix", {"$schema": DRAFT201909, "items": [{"type": "integer"}]}, [[1, "x"]], [["x"]]),
-    Case("draft 4: items as a list is a prefix", {"$schema": DRAFT4, "items": [{"type": "integer"}]}, [[1, "x"]], [["x"]]),
-    Case("draft 7: $ref hides its siblings",
-         {"$schema": DRAFT7, "definitions": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/definitions/n", "minimum": 5}}},
-         [{"a": 1}, {"a": 5}], [{"a": "x"}]),
-    Case("2020-12: $ref and its siblings both count",
-         {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n", "minimum": 5}}}, [{"a": 5}], [{"a": 1}, {"a": "x"}, {"a": 5.5}]),
-    Case("2019-09: $ref and its siblings both count",
-         {"$schema": DRAFT201909, "$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n", "minimum": 5}}}, [{"a": 5}], [{"a": 1}]),
-    Case("draft 7: a keyword hidden beside $ref may even be unknown to us",
-         {"$schema": DRAFT7, "definitions": {"n": {"type": "integer"}}, "items": {"$ref": "#/definitions/n", "not": {}, "multipleOf": 2}},
-         [[1], [2]], [["x"]]),
-]  # fmt: skip
 
 TABLES = {
     "type": TYPES,
     "const": CONSTANTS,
     "strings": STRINGS,
     "numbers": NUMBERS,
-    "arrays": ARRAYS,
-    "objects": OBJECTS,
-    "combined": COMBINED,
     "formats": FORMATS,
-    "drafts": DRAFTS,
 }
 
 
@@ -341,67 +348,13 @@ def test_const_with_a_float_of_whole_value_has_a_text_in_json_dumps_spelling() -
         assert acceptor.accepts("2")
 
 
-@pytest.mark.parametrize("style", ["any", "spaced"])
-def test_many_items_are_counted(style: str) -> None:
-    acceptor = compile_json_schema(
-        {"items": {"type": "integer"}, "type": "array", "minItems": 1000, "maxItems": 1001},
-        style=style,
-    )
-    for count, accepted in ((999, False), (1000, True), (1001, True), (1002, False)):
-        assert acceptor.accepts(json.dumps([7] * count)) is accepted
-    assert not acceptor.accepts_prefix(json.dumps([7] * 1001)[:-1] + ",")
-
-
-def test_counts_beyond_all_memory_cost_nothing_before_they_are_reached() -> None:
-    acceptor = compile_json_schema(
-        {
-            "properties": {
-                "a": {"type": "array", "minItems": 10**12},
-                "s": {"type": "string", "minLength": 10**9, "maxLength": 10**12},
-                "b": {"type": "array", "maxItems": 10**18},
-            }
-        }
-    )
-    assert acceptor.accepts_prefix('{"a": [1, 2')
-    assert not acceptor.accepts_prefix('{"a": [1, 2]')
-    assert acceptor.accepts_prefix('{"s": "abc')
-    assert not acceptor.accepts_prefix('{"s": "abc"')
-    assert acceptor.accepts('{"b": [1, 2, 3]}')
-
-
-@pytest.mark.parametrize("style", ["any", "spaced"])
-def test_long_strings_are_counted(style: str) -> None:
-    acceptor = compile_json_schema(
-        {"type": "string", "minLength": 9_999, "maxLength": 10_000}, style=style
-    )
-    for count, accepted in ((9_998, False), (9_999, True), (10_000, True), (10_001, False)):
-        assert acceptor.accepts(json.dumps("é" * count, ensure_ascii=False)) is accepted
-
-
-def test_deep_nesting_is_no_problem() -> None:
-    depth = 5_000
-    for style in ("compact", "any"):
-        acceptor = compile_json_schema(True, style=style)
-        assert acceptor.accepts("[" * depth + "]" * depth)
-        assert acceptor.accepts('{"a":' * depth + "1" + "}" * depth)
-        assert not acceptor.accepts("[" * depth + "]" * (depth + 1))
-
-
-def test_hundreds_of_properties() -> None:
-    names = [f"key {i}" for i in range(500)]
-    schema = {
-        "properties": {name: {"const": i} for i, name in enumerate(names)},
-        "required": names[1::2],
-        "additionalProperties": False,
-    }
-    full = {name: i for i, name in enumerate(names)}
-    odd = dict(list(full.items())[1::2])
-    for style in ("any", "spaced"):
-        acceptor = compile_json_schema(schema, style=style)
-        assert acceptor.accepts(json.dumps(full))
-        assert acceptor.accepts(json.dumps(odd))
-        assert not acceptor.accepts(json.dumps({**odd, "key 499": 0}))
-        assert not acceptor.accepts(json.dumps(dict(list(odd.items())[:-1])))
+@pytest.mark.parametrize(("style", "most"), [("spaced", 10_000), ("any", 1_000)])
+def test_long_strings_are_counted(style: str, most: int) -> None:
+    schema = {"type": "string", "minLength": most - 1, "maxLength": most}
+    acceptor = compile_json_schema(schema, style=style)
+    assert not acceptor.accepts('"' + "é" * (most - 2) + '"')
+    assert acceptor.accepts('"' + "é" * most + '"')
+    assert not acceptor.accepts_prefix('"' + "é" * (most + 1))
 
 
 @given(

@@ -34,8 +34,16 @@ SCHEMAS: dict[str, tuple[Any, list[Any], list[Any]]] = {
     "countries": (
         COUNTRIES,
         [[], [{"name": "Nigeria", "continent": "Africa"}], [{"name": "", "continent": "Asia"}] * 3],
-        [None, {}, [{}], [{"name": "x"}], [{"name": "x", "continent": "Mars"}], [["name"]],
-         [{"name": 1, "continent": "Asia"}], [{"name": "x", "continent": "Asia", "more": 1}]],
+        [
+            None,
+            {},
+            [{}],
+            [{"name": "x"}],
+            [{"name": "x", "continent": "Mars"}],
+            [["name"]],
+            [{"name": 1, "continent": "Asia"}],
+            [{"name": "x", "continent": "Asia", "more": 1}],
+        ],
     ),
     "strings": (
         {"type": "string", "minLength": 2, "maxLength": 4},
@@ -48,9 +56,10 @@ SCHEMAS: dict[str, tuple[Any, list[Any], list[Any]]] = {
         [-6, 20, 100, -10, "1", None, 1.5],
     ),
     "numbers": (
-        {"type": "number", "minimum": 0.5, "maximum": 20},
-        [0.5, 1, 1.25, 20, 19.99],
-        [0, 0.25, 21, 20.5, -1, "1"],
+        # The peer judges every prefix of a number, so 0.5 would need a minimum of 0.
+        {"type": "number", "minimum": 0, "maximum": 20},
+        [0, 0.5, 1, 1.25, 20, 19.99],
+        [21, 20.5, -1, -0.5, "1"],
     ),
     "booleans and null": ({"type": ["boolean", "null"]}, [True, False, None], [0, "true", "", []]),
     "counts": (
@@ -61,7 +70,11 @@ SCHEMAS: dict[str, tuple[Any, list[Any], list[Any]]] = {
     "optional keys": (
         {
             "type": "object",
-            "properties": {"a": {"type": "integer"}, "ab": {"type": "null"}, "b": {"type": "string"}},
+            "properties": {
+                "a": {"type": "integer"},
+                "ab": {"type": "null"},
+                "b": {"type": "string"},
+            },
             "required": ["ab"],
             "additionalProperties": False,
         },
@@ -105,19 +118,45 @@ SCHEMAS: dict[str, tuple[Any, list[Any], list[Any]]] = {
         [{"point": {"x": 1, "y": -2.5}, "kind": "point"}],
         [{}, {"point": {"x": 1}, "kind": "point"}, {"point": {"x": 1, "y": 2}, "kind": "line"}],
     ),
-}  # fmt: skip
+}
 
 PIECES = [
-    *'{}[]",:0123456789-. \nabnx', '{"', '"}', '":', '": ', '", "', '"]', "[{", "}]", "},", "[]",
-    "true", "false", "null", "12", "1.5", "name", '"name":', "continent", "Africa", "Asia", "ab",
-    '"ab":null', "point", '{"point":{"x":', "friends", "kind", ",1", '":1', "\n  ", "abcd", "é",
-]  # fmt: skip
+    *map(chr, range(0x20, 0x7F)),
+    "\n",
+    '{"',
+    '"}',
+    '":',
+    '": ',
+    '", "',
+    '"]',
+    "[{",
+    "}]",
+    "},",
+    "[]",
+    "true",
+    "false",
+    "null",
+    "12",
+    "1.5",
+    "name",
+    '"name":',
+    "continent",
+    "Africa",
+    "Asia",
+    "ab",
+    '"ab":null',
+    "point",
+    '{"point":{"x":',
+    "friends",
+    "kind",
+    ",1",
+    '":1',
+    "\n  ",
+    "abcd",
+    "é",
+]
 EOS = len(PIECES)
 VOCABULARY = Vocabulary([*(piece.encode() for piece in PIECES), None], eos_token_ids=[EOS])
-BYTES = Vocabulary(
-    [*(bytes([byte]) for byte in range(256)), *(p.encode() for p in PIECES if len(p) > 1), None],
-    eos_token_ids=[256 + sum(len(piece) > 1 for piece in PIECES)],
-)
 
 
 def peer_accepts(schema: Any, text: str) -> bool:
@@ -153,33 +192,33 @@ def test_both_judge_documents_alike(name: str) -> None:
             assert compact.accepts(written(instance)[0]) is accepted, instance
 
 
-@pytest.mark.parametrize("style", ["compact", "flexible", "spaced", "pretty"])
+# Without "flexible": the peer refuses blanks in an empty array.
+@pytest.mark.parametrize("style", ["compact", "spaced", "pretty"])
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_peer_accepts_what_our_masks_let_through(name: str, style: str) -> None:
     schema = SCHEMAS[name][0]
     acceptor = compile_json_schema(schema, style=style)
     rng = random.Random(name + style)
     for _ in range(10):
-        text = walk(acceptor, BYTES, rng)
+        text = walk(acceptor, VOCABULARY, rng)
         if text is not None:
             assert peer_accepts(schema, text.decode()), text
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_our_masks_lie_within_the_peers(name: str) -> None:
+def test_the_peer_reads_every_token_that_our_masks_allow(name: str) -> None:
     schema, valid, _ = SCHEMAS[name]
-    factory = peer.JsonSchemaAcceptorDriver.driver_factory_for_model(
-        [*enumerate(PIECES), (EOS, "</s>")], EOS
-    )
     acceptor = compile_json_schema(schema, style="compact")
     for value in valid:
         text = written(value)[0]
         ours = JsonSchemaAcceptorDriver(acceptor, VOCABULARY)
-        theirs = factory(schema)
+        theirs = peer.JsonSchemaAcceptorDriver(dict(enumerate(PIECES)), None, EOS, schema)
         while text:
-            mask = theirs.select_valid_tokens()
+            before = theirs.cursors
             allowed = allowed_ids(ours.select_valid_tokens()).tolist()
-            assert [PIECES[i] for i in allowed if not mask >> i & 1] == [], text
+            for token_id in allowed:
+                theirs.advance_token(token_id)
+                theirs.cursors = before
             readable = [i for i in allowed if i != EOS and text.startswith(PIECES[i])]
             if not readable:
                 break  # a character that this small vocabulary has no token for

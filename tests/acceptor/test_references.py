@@ -41,11 +41,21 @@ MUTUAL = {
     "$defs": {
         "even": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/successor of odd"}]},
         "odd": {"$ref": "#/$defs/successor of even"},
-        "successor of odd": {"type": "array", "prefixItems": [{"$ref": "#/$defs/odd"}], "items": False, "minItems": 1},
-        "successor of even": {"type": "array", "prefixItems": [{"$ref": "#/$defs/even"}], "items": False, "minItems": 1},
+        "successor of odd": {
+            "type": "array",
+            "prefixItems": [{"$ref": "#/$defs/odd"}],
+            "items": False,
+            "minItems": 1,
+        },
+        "successor of even": {
+            "type": "array",
+            "prefixItems": [{"$ref": "#/$defs/even"}],
+            "items": False,
+            "minItems": 1,
+        },
     },
     "$ref": "#/$defs/even",
-}  # fmt: skip
+}
 
 
 def points_at(reference: str, **definitions: Any) -> dict[str, Any]:
@@ -55,67 +65,239 @@ def points_at(reference: str, **definitions: Any) -> dict[str, Any]:
 
 LOCAL = [
     Case("$defs", points_at("#/$defs/n", n={"type": "integer"}), INTEGERS, OTHERS),
-    Case("definitions", {"definitions": {"n": {"type": "integer"}}, "$ref": "#/definitions/n"}, INTEGERS, OTHERS),
-    Case("a reference to a reference", points_at("#/$defs/a", a={"$ref": "#/$defs/b"}, b={"type": "integer"}), INTEGERS, OTHERS),
-    Case("a boolean schema", {"$defs": {"no": False}, "properties": {"a": {"$ref": "#/$defs/no"}}}, [{}, {"b": 1}], [{"a": 1}]),
-    Case("~1 is a slash", points_at("#/$defs/a~1b", **{"a/b": {"type": "integer"}}), INTEGERS, OTHERS),
-    Case("~0 is a tilde", points_at("#/$defs/a~0b", **{"a~b": {"type": "integer"}}), INTEGERS, OTHERS),
-    Case("~01 is ~1 and not a slash", points_at("#/$defs/a~01b", **{"a~1b": {"type": "integer"}, "a/b": False}), INTEGERS, OTHERS),
-    Case("percent-encoding", points_at("#/$defs/a%20%25%22b", **{'a %"b': {"type": "integer"}}), INTEGERS, OTHERS),
-    Case("percent-encoding of other scripts", points_at("#/$defs/%C3%A9", é={"type": "integer"}), INTEGERS, OTHERS),
+    Case(
+        "definitions",
+        {"definitions": {"n": {"type": "integer"}}, "$ref": "#/definitions/n"},
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "a reference to a reference",
+        points_at("#/$defs/a", a={"$ref": "#/$defs/b"}, b={"type": "integer"}),
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "a boolean schema",
+        {"$defs": {"no": False}, "properties": {"a": {"$ref": "#/$defs/no"}}},
+        [{}, {"b": 1}],
+        [{"a": 1}],
+    ),
+    Case(
+        "~1 is a slash", points_at("#/$defs/a~1b", **{"a/b": {"type": "integer"}}), INTEGERS, OTHERS
+    ),
+    Case(
+        "~0 is a tilde", points_at("#/$defs/a~0b", **{"a~b": {"type": "integer"}}), INTEGERS, OTHERS
+    ),
+    Case(
+        "~01 is ~1 and not a slash",
+        points_at("#/$defs/a~01b", **{"a~1b": {"type": "integer"}, "a/b": False}),
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "percent-encoding",
+        points_at("#/$defs/a%20%25%22b", **{'a %"b': {"type": "integer"}}),
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "percent-encoding of other scripts",
+        points_at("#/$defs/%C3%A9", é={"type": "integer"}),
+        INTEGERS,
+        OTHERS,
+    ),
     Case("an empty name", points_at("#/$defs/", **{"": {"type": "integer"}}), INTEGERS, OTHERS),
-    Case("into a list", {"allOf": [True, {"type": "integer"}], "$ref": "#/allOf/1"}, INTEGERS, OTHERS),
-    Case("into a place that no keyword knows", {"x-types": {"n": {"type": "integer"}}, "$ref": "#/x-types/n"}, INTEGERS, OTHERS),
-    Case("through properties", {"properties": {"a": {"type": "integer"}, "b": {"$ref": "#/properties/a"}}}, [{"a": 1, "b": 2}], [{"b": "x"}]),
+    Case(
+        "into a list", {"allOf": [True, {"type": "integer"}], "$ref": "#/allOf/1"}, INTEGERS, OTHERS
+    ),
+    Case(
+        "into a place that no keyword knows",
+        {"x-types": {"n": {"type": "integer"}}, "$ref": "#/x-types/n"},
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "through properties",
+        {"properties": {"a": {"type": "integer"}, "b": {"$ref": "#/properties/a"}}},
+        [{"a": 1, "b": 2}],
+        [{"b": "x"}],
+    ),
     Case("$anchor", points_at("#here", n={"$anchor": "here", "type": "integer"}), INTEGERS, OTHERS),
-    Case("an anchor of draft 7",
-         {"$schema": DRAFT7, "allOf": [{"$ref": "#here"}], "definitions": {"n": {"$id": "#here", "type": "integer"}}}, INTEGERS, OTHERS),
-    Case("an anchor of draft 4",
-         {"$schema": DRAFT4, "allOf": [{"$ref": "#here"}], "definitions": {"n": {"id": "#here", "type": "integer"}}}, INTEGERS, OTHERS),
-    Case("$id of a subschema",
-         {"$id": "http://example.com/root.json", "$ref": "sub.json",
-          "$defs": {"n": {"$id": "sub.json", "type": "integer"}}}, INTEGERS, OTHERS),
-    Case("$id of a subschema without one of the root",
-         {"$ref": "http://example.com/sub.json", "$defs": {"n": {"$id": "http://example.com/sub.json", "type": "integer"}}}, INTEGERS, OTHERS),
-    Case("a reference is relative to the nearest $id",
-         {"$id": "http://example.com/root.json",
-          "items": {"$id": "http://other.example/folder/", "items": {"$ref": "n.json"},
-                    "$defs": {"n": {"$id": "n.json", "type": "integer"}}},
-          "$defs": {"n": {"$id": "n.json", "type": "string"}}},
-         [[[1]]], [[["x"]]]),
-    Case("# is the nearest resource",
-         {"$id": "http://example.com/root.json", "type": "object",
-          "properties": {"a": {"$id": "inner.json", "type": "array", "items": {"$ref": "#"}}}},
-         [{"a": []}, {"a": [[], [[]]]}], [{"a": [{}]}, {"a": [1]}]),
-    Case("a urn", {"$id": "urn:example:root", "$defs": {"n": {"type": "integer"}}, "$ref": "urn:example:root#/$defs/n"}, INTEGERS, OTHERS),
-    Case("an $id with a fragment of nothing", {"$id": "http://example.com/a.json#", "$schema": DRAFT7, "definitions": {"n": {"type": "integer"}},
-                                              "allOf": [{"$ref": "http://example.com/a.json#/definitions/n"}]}, INTEGERS, OTHERS),
-    Case("draft 7: an $id beside $ref counts for nothing",
-         {"$schema": DRAFT7, "$id": "http://example.com/a/", "definitions": {"n": {"type": "integer"}},
-          "allOf": [{"$id": "http://example.com/b/", "$ref": "#/definitions/n"}]}, INTEGERS, OTHERS),
-    Case("a property named $ref", {"properties": {"$ref": {"type": "integer"}}}, [{"$ref": 1}], [{"$ref": "x"}]),
-    Case("a constant that looks like a reference", {"const": {"$ref": "#/nowhere"}}, [{"$ref": "#/nowhere"}], [{}]),
-]  # fmt: skip
+    Case(
+        "an anchor of draft 7",
+        {
+            "$schema": DRAFT7,
+            "allOf": [{"$ref": "#here"}],
+            "definitions": {"n": {"$id": "#here", "type": "integer"}},
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "an anchor of draft 4",
+        {
+            "$schema": DRAFT4,
+            "allOf": [{"$ref": "#here"}],
+            "definitions": {"n": {"id": "#here", "type": "integer"}},
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "$id of a subschema",
+        {
+            "$id": "http://example.com/root.json",
+            "$ref": "sub.json",
+            "$defs": {"n": {"$id": "sub.json", "type": "integer"}},
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "$id of a subschema without one of the root",
+        {
+            "$ref": "http://example.com/sub.json",
+            "$defs": {"n": {"$id": "http://example.com/sub.json", "type": "integer"}},
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "a reference is relative to the nearest $id",
+        {
+            "$id": "http://example.com/root.json",
+            "items": {
+                "$id": "http://other.example/folder/",
+                "items": {"$ref": "n.json"},
+                "$defs": {"n": {"$id": "n.json", "type": "integer"}},
+            },
+            "$defs": {"n": {"$id": "n.json", "type": "string"}},
+        },
+        [[[1]]],
+        [[["x"]]],
+    ),
+    Case(
+        "# is the nearest resource",
+        {
+            "$id": "http://example.com/root.json",
+            "type": "object",
+            "properties": {"a": {"$id": "inner.json", "type": "array", "items": {"$ref": "#"}}},
+        },
+        [{"a": []}, {"a": [[], [[]]]}],
+        [{"a": [{}]}, {"a": [1]}],
+    ),
+    Case(
+        "a urn",
+        {
+            "$id": "urn:example:root",
+            "$defs": {"n": {"type": "integer"}},
+            "$ref": "urn:example:root#/$defs/n",
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "an $id with a fragment of nothing",
+        {
+            "$id": "http://example.com/a.json#",
+            "$schema": DRAFT7,
+            "definitions": {"n": {"type": "integer"}},
+            "allOf": [{"$ref": "http://example.com/a.json#/definitions/n"}],
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "draft 7: an $id beside $ref counts for nothing",
+        {
+            "$schema": DRAFT7,
+            "$id": "http://example.com/a/",
+            "definitions": {"n": {"type": "integer"}},
+            "allOf": [{"$id": "http://example.com/b/", "$ref": "#/definitions/n"}],
+        },
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "a property named $ref",
+        {"properties": {"$ref": {"type": "integer"}}},
+        [{"$ref": 1}],
+        [{"$ref": "x"}],
+    ),
+    Case(
+        "a constant that looks like a reference",
+        {"const": {"$ref": "#/nowhere"}},
+        [{"$ref": "#/nowhere"}],
+        [{}],
+    ),
+]
 
 RECURSIVE = [
-    Case("a tree", TREE, [{"value": 1}, {"value": 1, "children": []},
-                          {"value": 1, "children": [{"value": 2, "children": [{"value": 3}]}, {"value": 4}]}],
-         [{}, {"value": 1, "children": [{}]}, {"value": 1, "children": [{"value": 2, "children": [3]}]}]),
-    Case("the root", {"type": "array", "items": {"$ref": "#"}}, [[], [[]], [[[], []], []]], [1, [1], [[{}]]]),
-    Case("mutual recursion", MUTUAL, [None, [[None]], [[[[None]]]]], [[None], [[[None]]], [], [[]]]),
-    Case("a linked list", {"type": "object", "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["next"]},
-         [{"next": None}, {"next": {"next": None}}], [{}, {"next": {}}, {"next": 1}]),
-    Case("recursion through additionalProperties", {"type": ["object", "integer"], "additionalProperties": {"$ref": "#"}},
-         [1, {}, {"a": {"b": 3, "c": {}}}], ["x", {"a": {"b": None}}]),
-    Case("recursion below allOf", {"type": "array", "allOf": [{"items": {"$ref": "#"}}, {"maxItems": 1}]}, [[], [[]], [[[]]]], [[[], []], [[[], []]]]),
-    Case("recursion that only some alternatives leave",
-         {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#"}, "minItems": 2}]},
-         [1, [1, 2], [[1, 2], 3]], [[1], [[1], 2], []]),
-    Case("two recursive schemas side by side",
-         {"allOf": [{"$ref": "#/$defs/short"}, {"$ref": "#/$defs/arrays"}],
-          "$defs": {"short": {"maxItems": 2, "items": {"$ref": "#/$defs/short"}}, "arrays": {"type": "array", "items": {"$ref": "#/$defs/arrays"}}}},
-         [[], [[], [[], []]]], [1, [1], [[[], [], []]], [[], [], []]]),
-]  # fmt: skip
+    Case(
+        "a tree",
+        TREE,
+        [
+            {"value": 1},
+            {"value": 1, "children": []},
+            {"value": 1, "children": [{"value": 2, "children": [{"value": 3}]}, {"value": 4}]},
+        ],
+        [
+            {},
+            {"value": 1, "children": [{}]},
+            {"value": 1, "children": [{"value": 2, "children": [3]}]},
+        ],
+    ),
+    Case(
+        "the root",
+        {"type": "array", "items": {"$ref": "#"}},
+        [[], [[]], [[[], []], []]],
+        [1, [1], [[{}]]],
+    ),
+    Case(
+        "mutual recursion", MUTUAL, [None, [[None]], [[[[None]]]]], [[None], [[[None]]], [], [[]]]
+    ),
+    Case(
+        "a linked list",
+        {
+            "type": "object",
+            "properties": {"next": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}},
+            "required": ["next"],
+        },
+        [{"next": None}, {"next": {"next": None}}],
+        [{}, {"next": {}}, {"next": 1}],
+    ),
+    Case(
+        "recursion through additionalProperties",
+        {"type": ["object", "integer"], "additionalProperties": {"$ref": "#"}},
+        [1, {}, {"a": {"b": 3, "c": {}}}],
+        ["x", {"a": {"b": None}}],
+    ),
+    Case(
+        "recursion below allOf",
+        {"type": "array", "allOf": [{"items": {"$ref": "#"}}, {"maxItems": 1}]},
+        [[], [[]], [[[]]]],
+        [[[], []], [[[], []]]],
+    ),
+    Case(
+        "recursion that only some alternatives leave",
+        {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#"}, "minItems": 2}]},
+        [1, [1, 2], [[1, 2], 3]],
+        [[1], [[1], 2], []],
+    ),
+    Case(
+        "two recursive schemas side by side",
+        {
+            "allOf": [{"$ref": "#/$defs/short"}, {"$ref": "#/$defs/arrays"}],
+            "$defs": {
+                "short": {"maxItems": 2, "items": {"$ref": "#/$defs/short"}},
+                "arrays": {"type": "array", "items": {"$ref": "#/$defs/arrays"}},
+            },
+        },
+        [[], [[], [[], []]]],
+        [1, [1], [[[], [], []]], [[], [], []]],
+    ),
+]
 
 
 @pytest.mark.parametrize("case", LOCAL + RECURSIVE, ids=lambda case: case.name)
@@ -138,28 +320,78 @@ def test_recursion_goes_as_deep_as_the_text() -> None:
 DOCUMENTS = {
     "http://example.com/integer.json": {"type": "integer"},
     "http://example.com/defs.json": {
-        "$defs": {"n": {"type": "integer"}, "list": {"type": "array", "items": {"$ref": "#/$defs/n"}}}
+        "$defs": {
+            "n": {"type": "integer"},
+            "list": {"type": "array", "items": {"$ref": "#/$defs/n"}},
+        }
     },
     "http://example.com/folder/list.json": {"type": "array", "items": {"$ref": "../integer.json"}},
     "http://example.com/anchored.json": {"$defs": {"n": {"$anchor": "n", "type": "integer"}}},
-    "http://example.com/old.json": {"$schema": DRAFT7, "items": [{"type": "integer"}], "additionalProperties": {"$ref": "integer.json", "maximum": 3}},
-    "http://example.com/named.json": {"$id": "http://elsewhere.example/n.json", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}},
+    "http://example.com/old.json": {
+        "$schema": DRAFT7,
+        "items": [{"type": "integer"}],
+        "additionalProperties": {"$ref": "integer.json", "maximum": 3},
+    },
+    "http://example.com/named.json": {
+        "$id": "http://elsewhere.example/n.json",
+        "items": {"$ref": "#/$defs/n"},
+        "$defs": {"n": {"type": "integer"}},
+    },
     "http://example.com/anything.json": True,
     "http://example.com/nothing.json": False,
-}  # fmt: skip
+}
 
 REMOTE = [
     Case("a document", {"$ref": "http://example.com/integer.json"}, INTEGERS, OTHERS),
-    Case("relative to $id", {"$id": "http://example.com/x/y.json", "$ref": "../integer.json"}, INTEGERS, OTHERS),
-    Case("a pointer in a document", {"$ref": "http://example.com/defs.json#/$defs/n"}, INTEGERS, OTHERS),
-    Case("# means the document it stands in", {"$ref": "http://example.com/defs.json#/$defs/list", "$defs": {"n": False}}, [[], [1]], [["x"], 1]),
-    Case("a document that refers to another", {"$ref": "http://example.com/folder/list.json"}, [[1, 2]], [["x"], 1]),
+    Case(
+        "relative to $id",
+        {"$id": "http://example.com/x/y.json", "$ref": "../integer.json"},
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "a pointer in a document",
+        {"$ref": "http://example.com/defs.json#/$defs/n"},
+        INTEGERS,
+        OTHERS,
+    ),
+    Case(
+        "# means the document it stands in",
+        {"$ref": "http://example.com/defs.json#/$defs/list", "$defs": {"n": False}},
+        [[], [1]],
+        [["x"], 1],
+    ),
+    Case(
+        "a document that refers to another",
+        {"$ref": "http://example.com/folder/list.json"},
+        [[1, 2]],
+        [["x"], 1],
+    ),
     Case("an anchor", {"$ref": "http://example.com/anchored.json#n"}, INTEGERS, OTHERS),
-    Case("a document of another draft", {"$ref": "http://example.com/old.json"}, [[1, "x"], {"a": 9}], [["x"], {"a": "x"}]),
-    Case("a document known by another name", {"$ref": "http://example.com/named.json"}, [[1]], [["x"]]),
-    Case("a boolean document", {"prefixItems": [{"$ref": "http://example.com/anything.json"}, {"$ref": "http://example.com/nothing.json"}]},
-         [[], [1]], [[1, 2]]),
-]  # fmt: skip
+    Case(
+        "a document of another draft",
+        {"$ref": "http://example.com/old.json"},
+        [[1, "x"], {"a": 9}],
+        [["x"], {"a": "x"}],
+    ),
+    Case(
+        "a document known by another name",
+        {"$ref": "http://example.com/named.json"},
+        [[1]],
+        [["x"]],
+    ),
+    Case(
+        "a boolean document",
+        {
+            "prefixItems": [
+                {"$ref": "http://example.com/anything.json"},
+                {"$ref": "http://example.com/nothing.json"},
+            ]
+        },
+        [[], [1]],
+        [[1, 2]],
+    ),
+]
 
 
 @pytest.fixture
@@ -216,6 +448,9 @@ def test_the_metaschemas_of_the_drafts_are_at_hand(draft: str) -> None:
 @pytest.mark.parametrize(
     "reference",
     [
+        "http://[",
+        "#/prefixItems/first",
+        "#/$defs/%zz",
         "http://example.com/unknown.json",
         "https://raw.githubusercontent.com/x/y.json",
         "unknown.json",
@@ -228,7 +463,9 @@ def test_the_metaschemas_of_the_drafts_are_at_hand(draft: str) -> None:
 )
 def test_a_reference_that_leads_nowhere_is_an_error_and_never_fetched(reference: str) -> None:
     with pytest.raises(SchemaError, match="leads nowhere") as raised:
-        compile_json_schema({"items": {"$ref": reference}}, registry=DOCUMENTS)
+        compile_json_schema(
+            {"items": {"$ref": reference}, "prefixItems": [True]}, registry=DOCUMENTS
+        )
     assert raised.value.pointer == "/items/$ref"
     assert reference in str(raised.value)
 

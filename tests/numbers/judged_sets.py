@@ -157,12 +157,19 @@ STEPS = st.one_of(
             "3e-5",
             "1e16",
             "1e20",
-            "7e300",
+            "7e18",
         ]
     ).map(decimals),
     st.integers(1, 1000).map(lambda n: Fraction(n, 100)),
 )
 JUDGED_SETS = judged_sets(BOUNDS, STEPS)
+# Where texts are looked for by trial, so that they are found soon.
+SETS_WITH_SMALL_STEPS = judged_sets(
+    BOUNDS,
+    st.sampled_from(["1", "2", "7", "10", "0.1", "0.01", "0.5", "0.7", "2.5", "1e-7"]).map(
+        decimals
+    ),
+)
 
 
 def state_after(start: LexemeState | None, text: str) -> LexemeState | None:
@@ -193,7 +200,7 @@ def is_printed(text: str, judged: JudgedSet, max_digits: int | None) -> bool:
     return max_digits is None or len(text.lstrip("-")) <= max_digits
 
 
-def ending(state: LexemeState, most_states: int = 3000) -> str | None:
+def ending(state: LexemeState, most_states: int = 5000) -> str | None:
     """What ends a text after the state, looked for depth first; ``None`` if nothing was found."""
     pending = [(state, "")]
     seen = {state}
@@ -205,17 +212,17 @@ def ending(state: LexemeState, most_states: int = 3000) -> str | None:
         order = sorted(state.transitions, key=b"9876543210.+-eE".find)
         for byte in order:
             target = state.transitions[byte]
-            if target not in seen:
+            # Zeros alone can go on for ever.
+            if target not in seen and len(text) < 350:
                 seen.add(target)
                 pending.append((target, text + chr(byte)))
     return None
 
 
 def text_of_walk(start: LexemeState, choice: random.Random) -> str:
-    """A text of the lexeme: random transitions, then an end. Each state must have an end."""
+    """A text of the lexeme: random transitions, then an end, which there must be."""
     state, text = start, ""
     for _ in range(choice.randrange(30)):
-        assert ending(state) is not None, f"no end after {text!r}"
         if not state.transitions:
             break
         byte = choice.choice(list(state.transitions))
@@ -223,3 +230,18 @@ def text_of_walk(start: LexemeState, choice: random.Random) -> str:
     rest = ending(state)
     assert rest is not None, f"no end after {text!r}"
     return text + rest
+
+
+def reachable(start: LexemeState, letters: bytes, depth: int) -> int:
+    """How many states there are after so many of the letters."""
+    level: dict[int, LexemeState] = {id(start): start}
+    seen = dict(level)
+    for _ in range(depth):
+        level = {
+            id(target): target
+            for state in level.values()
+            for byte, target in state.transitions.items()
+            if byte in letters
+        }
+        seen.update(level)
+    return len(seen)

@@ -15,6 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from judged_sets import (
     JUDGED_SETS,
+    SETS_WITH_SMALL_STEPS,
     JudgedSet,
     accepts,
     both,
@@ -22,6 +23,7 @@ from judged_sets import (
     is_printed,
     lower,
     opposite,
+    reachable,
     single,
     state_after,
     steps,
@@ -181,7 +183,7 @@ def test_texts_that_python_prints(value: int | float) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(JUDGED_SETS, MAX_DIGITS, st.builds(random.Random, st.integers(0, 2**32)))
+@given(SETS_WITH_SMALL_STEPS, MAX_DIGITS, st.builds(random.Random, st.integers(0, 2**32)))
 def test_every_way_can_be_finished_and_spells_a_member(
     judged: JudgedSet, max_digits: int | None, choice: random.Random
 ) -> None:
@@ -373,21 +375,6 @@ def test_equal_arguments_give_the_same_state_and_it_dies_with_its_users() -> Non
     assert state() is None
 
 
-def reachable(start: LexemeState, letters: bytes, depth: int) -> int:
-    """How many states there are after so many of the letters."""
-    level: dict[int, LexemeState] = {id(start): start}
-    seen = dict(level)
-    for _ in range(depth):
-        level = {
-            id(target): target
-            for state in level.values()
-            for byte, target in state.transitions.items()
-            if byte in letters
-        }
-        seen.update(level)
-    return len(seen)
-
-
 @pytest.mark.parametrize(
     ("numbers", "max_digits", "most"),
     [
@@ -420,6 +407,29 @@ def test_sets_share_states_where_their_bounds_do_not_matter() -> None:
     assert state_after(all_numbers, "-12") is state_after(positive, "12")
     assert state_after(all_numbers, "12.") is state_after(bounded, "12.")
     assert state_after(all_numbers, "1e") is not state_after(bounded, "1e")
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 10**9),
+    st.one_of(st.integers(1, 10**7), st.integers(1, 10**12)),
+    st.integers(1, 14),
+)
+@example(5, 7 * 10**300, 301)
+def test_digits_go_on_only_towards_a_multiple(prefix: int, step: int, max_digits: int) -> None:
+    start = number_lexeme(multiples_of(step), "json.dumps", max_digits)
+    multiple = next(
+        (
+            -(-low // step) * step
+            for low in (prefix * 10**more for more in range(max_digits - len(str(prefix)) + 1))
+            if -(-low // step) * step < low + low // prefix
+        ),
+        None,
+    )
+    if multiple is None:
+        assert state_after(start, str(prefix)) is None
+    else:
+        assert accepts(start, str(multiple))
 
 
 def test_a_large_step_is_expanded_as_far_as_it_is_read() -> None:

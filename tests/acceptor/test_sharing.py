@@ -1,0 +1,190 @@
+"""What drivers, vocabularies and threads share: masks, memory, and when it goes."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from byte_vocabulary import (
+    EOS,
+    OBJECT,
+    TOKENS,
+    allowed,
+    make_vocabulary,
+    readable,
+)
+
+from mlx_structured import (
+    Acceptor,
+    JsonSchemaAcceptorDriver,
+    Vocabulary,
+    compile_json_schema,
+)
+from mlx_structured import driver as driver_module
+from mlx_structured.automaton import guide
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Vocabulary:
+    return make_vocabulary()
+
+
+# Memory
+
+
+@pytest.mark.parametrize("most", [0, 3])
+def test_a_guide_that_forgets_its_states_gives_the_same_masks(
+    most: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guide, "MAX_STATES", most)
+    monkeypatch.setattr(guide, "MAX_BITMAP_BYTES", most * len(TOKENS) // 8)
+    acceptor = compile_json_schema(OBJECT)
+    text = b'{"a": 12, "b": "x", "c": [1, {"a": "b"}], "d": {"e": "f"}}'
+    drivers = [JsonSchemaAcceptorDriver(acceptor, vocabulary) for _ in range(2)]
+    for position in range(len(text) + 1):
+        for driver in drivers:
+            assert allowed(driver) == readable(acceptor, text[:position]), text[:position]
+            if position < len(text):
+                driver.advance_token(text[position])
+    late = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    assert allowed(late) == readable(acceptor, b"")
+
+
+def used_driver(acceptor: Acceptor, vocabulary: Vocabulary) -> JsonSchemaAcceptorDriver:
+    """A driver that has asked for masks and read a document."""
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    for byte in b'{"a": 1, "b": "x", "c": {"d": [1]}}':
+        driver.select_valid_tokens()
+        driver.advance_token(byte)
+    return driver
+
+
+def test_an_acceptor_goes_when_it_is_dropped_with_all_its_states(vocabulary: Vocabulary) -> None:
+    used_driver(compile_json_schema(OBJECT, style="any"), vocabulary)
+    walk = driver_module._walks[vocabulary]
+    gc.collect()
+    lexemes = len(walk._reached)
+    schema = {**OBJECT, "additionalProperties": {"minProperties": 0, "anyOf": [{"type": "object"}]}}
+    schema["properties"] = {**schema["properties"], "b": {"pattern": "^[w-z]{1,7}$"}}
+    acceptor = compile_json_schema(schema, style="any")
+    driver = used_driver(acceptor, vocabulary)
+    gone = [weakref.ref(acceptor), weakref.ref(driver._guide)]
+    assert len(walk._reached) > lexemes
+    del acceptor, driver
+    gc.collect()
+    assert [each() for each in gone] == [None] * len(gone)
+    assert len(walk._reached) == lexemes
+
+
+def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:
+    acceptor = compile_json_schema(OBJECT)
+    vocabulary = Vocabulary([*TOKENS, b"only here"], eos_token_ids=[EOS])
+    driver = used_driver(acceptor, vocabulary)
+    gone = [weakref.ref(vocabulary), weakref.ref(driver._guide)]
+    del vocabulary, driver
+    gc.collect()
+    assert [each() for each in gone] == [None] * len(gone)
+    assert acceptor.accepts('{"a": 1}')
+
+
+# Threads
+
+
+@pytest.fixture
+def switching_often() -> Iterator[None]:
+    """Lets threads interrupt each other after every few instructions."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def in_threads(function: Callable[[], Any]) -> list[Any]:
+    """What the function returns in each of four threads that start together."""
+    barrier = threading.Barrier(4)
+
+    def start(_: int) -> Any:
+        barrier.wait()
+        return function()
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(start, range(4)))
+
+
+TREE = {
+    "$defs": {
+        "tree": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "minLength": 1, "maxLength": 40},
+                "kind": {"enum": ["leaf", "branch"]},
+                "size": {"type": "number", "minimum": 0.5},
+                "kids": {"type": "array", "items": {"$ref": "#/$defs/tree"}},
+            },
+            "required": ["name", "kids"],
+            "additionalProperties": {"type": ["integer", "null"]},
+        }
+    },
+    "$ref": "#/$defs/tree",
+}
+TREE_TEXT = (
+    '{"name": "éa", "kind": "leaf", "size": 1.5, "kids": [{"name": "b", "kids": []}], '
+    '"x": 1, "y": null}'
+)
+
+
+def masks_on_the_way(acceptor: Acceptor, vocabulary: Vocabulary) -> list[bytes]:
+    """The mask before each byte of a tree, and after the last."""
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    masks = [driver.select_valid_tokens().tobytes()]
+    for byte in TREE_TEXT.encode():
+        driver.advance_token(byte)
+        masks.append(driver.select_valid_tokens().tobytes())
+    return masks
+
+
+@pytest.mark.usefixtures("switching_often")
+@pytest.mark.parametrize("attempt", range(6))
+def test_threads_that_step_the_same_graph_see_the_same_masks(attempt: int) -> None:
+    style = ("spaced", "any")[attempt % 2]
+    acceptor = compile_json_schema(TREE, style=style)
+    # A vocabulary of its own, so that nothing is known of its tokens yet.
+    tokens = [*TOKENS, f"thread {attempt}".encode()]
+    vocabulary = Vocabulary(tokens, eos_token_ids=[EOS])
+    found = in_threads(lambda: masks_on_the_way(acceptor, vocabulary))
+    # Another one with the same masks, so that nothing found out by the threads is used.
+    unused = Vocabulary([*tokens, None], eos_token_ids=[EOS])
+    alone = masks_on_the_way(compile_json_schema(TREE, style=style), unused)
+    assert found == [alone] * 4
+
+
+@pytest.mark.usefixtures("switching_often")
+def test_threads_may_compile_at_the_same_time() -> None:
+    schemas: list[tuple[Any, str, bool]] = [
+        ({"type": "string", "pattern": "^(a|b)*abb$", "maxLength": 9}, '"ababb"', True),
+        ({"type": "string", "pattern": "^(a|b)*abb$", "minLength": 9}, '"ababb"', False),
+        ({"type": "number", "minimum": 0.25, "maximum": 0.75}, "0.5", True),
+        ({"allOf": [{"pattern": "x"}, {"pattern": "y"}], "type": "string"}, '"yx"', True),
+        (OBJECT, '{"b": "a"}', False),
+    ]
+    judged = in_threads(
+        lambda: [compile_json_schema(schema).accepts(text) for schema, text, _ in schemas]
+    )
+    assert judged == [[accepted for _, _, accepted in schemas]] * 4
+
+
+@pytest.mark.usefixtures("switching_often")
+def test_threads_may_use_one_acceptor_without_any_vocabulary() -> None:
+    inner = {f"k{i}": {"type": "array", "items": {"$ref": "#/$defs/x"}} for i in range(30)}
+    acceptor = compile_json_schema(
+        {"type": "array", "items": {"$ref": "#/$defs/x"}, "$defs": {"x": {"properties": inner}}},
+        style="compact",
+    )
+    members = ",".join(f'"k{i}":[{{"k{29 - i}":[]}}]' for i in range(30))
+    assert in_threads(lambda: acceptor.accepts(f"[{{{members}}}]")) == [True] * 4
