@@ -1,7 +1,7 @@
 """Asks a model which countries a sentence mentions, under a JSON Schema, and shows the answer.
 
-    python demo/country_extract.py
-    python demo/country_extract.py --model mlx-community/Qwen3-0.6B-4bit --schema my_schema.json
+python demo/country_extract.py
+python demo/country_extract.py --model mlx-community/Qwen3-0.6B-4bit --schema my_schema.json
 """
 
 from __future__ import annotations

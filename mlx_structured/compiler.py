@@ -13,7 +13,7 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
-from mlx_structured.errors import SchemaError, UnsatisfiableSchemaError
+from mlx_structured.errors import LimitExceededError, SchemaError, UnsatisfiableSchemaError
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, find_dialect
 from mlx_structured.json_schema.nodes import NodeTable, dialect_of
 from mlx_structured.json_schema.normal_form import NormalForm
@@ -45,12 +45,24 @@ def compile_json_schema(
         SchemaError: for a schema that isn't valid, or not JSON.
         UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
         UnsatisfiableSchemaError: if no value satisfies the schema.
+        LimitExceededError: for a schema that is too large to analyse.
         ValueError: for an unknown style.
     """
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
-    parsed = _parse(schema)
-    table = NodeTable(_registry(registry, dialect), dialect)
+    try:
+        return _compile(_parse(schema), written, _registry(registry, dialect), dialect)
+    except RecursionError as error:
+        raise LimitExceededError(
+            "the schema is nested too deeply: it has a chain of more than a hundred subschemas "
+            "or references; shorten it"
+        ) from error
+
+
+def _compile(
+    parsed: Any, written: Style, registry: referencing.Registry[Any], dialect: Dialect
+) -> Acceptor:
+    table = NodeTable(registry, dialect)
     root = table.root(parsed)
     check_support(root)
 

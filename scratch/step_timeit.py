@@ -130,7 +130,8 @@ def main() -> None:
     """Print one row for each vocabulary, schema and style."""
     print(
         f"{'vocabulary':<10} {'schema':<10} {'style':<9} {'tokens':>6} {'compile ms':>10} "
-        f"{'first mask ms':>13} {'cold median':>11} {'cold mean':>9} {'cold max':>9} {'warm median':>11}"
+        f"{'first mask ms':>13} {'cold median':>11} {'cold mean':>9} {'cold max':>9} "
+        f"{'warm median':>11}"
     )
     for vocabulary_name, vocabulary in vocabularies().items():
         for schema_name, (schema, value) in CASES.items():

@@ -9,6 +9,7 @@ import pytest
 from judging import assert_says_what_to_do
 
 from mlx_structured import (
+    LimitExceededError,
     SchemaError,
     StructuredError,
     UnsatisfiableSchemaError,
@@ -402,6 +403,20 @@ def test_a_pattern_that_is_not_regular_is_unsupported(pattern: str) -> None:
 def test_a_pattern_that_only_ecma_262_knows_is_valid(pattern: str, text: str) -> None:
     acceptor = compile_json_schema({"type": "string", "pattern": pattern})
     assert acceptor.accepts(json.dumps(text, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("way", ["items", "$ref"])
+def test_a_schema_nested_too_deeply_is_refused_by_name(way: str) -> None:
+    schema: dict[str, Any] = {"type": "null"}
+    if way == "items":
+        for _ in range(2_000):
+            schema = {"items": schema}
+    else:
+        links = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(2_000)}
+        schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d2000": schema}}
+    with pytest.raises(LimitExceededError, match="nested too deeply") as raised:
+        compile_json_schema(schema)
+    assert_says_what_to_do(raised.value)
 
 
 # The family

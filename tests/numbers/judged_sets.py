@@ -200,7 +200,7 @@ def is_printed(text: str, judged: JudgedSet, max_digits: int | None) -> bool:
     return max_digits is None or len(text.lstrip("-")) <= max_digits
 
 
-def ending(state: LexemeState, most_states: int = 5000) -> str | None:
+def ending(state: LexemeState, most_states: int = 8000) -> str | None:
     """What ends a text after the state, looked for depth first; ``None`` if nothing was found."""
     pending = [(state, "")]
     seen = {state}
@@ -212,8 +212,8 @@ def ending(state: LexemeState, most_states: int = 5000) -> str | None:
         order = sorted(state.transitions, key=b"9876543210.+-eE".find)
         for byte in order:
             target = state.transitions[byte]
-            # Zeros alone can go on for ever.
-            if target not in seen and len(text) < 350:
+            # Zeros alone can go on for ever, and no set here needs more of them.
+            if target not in seen and not (byte == ord("0") and len(text) > 400):
                 seen.add(target)
                 pending.append((target, text + chr(byte)))
     return None
