@@ -107,7 +107,8 @@ class Dialect:
         uri: the metaschema's identifier, without an empty fragment.
         specification: how ``referencing`` finds identifiers and subresources in it.
         validator: the class of ``jsonschema`` whose metaschema check judges schemas.
-        unknown: keywords of other drafts, which this one doesn't know.
+        unknown: keywords of other drafts that would say something about values there. Other
+            drafts' names for schemas (``id``, ``$anchor``, ``$defs``) are passed over.
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
         exclusive_bounds_are_flags: in draft 4 ``exclusiveMinimum`` is a boolean.
     """
@@ -123,8 +124,6 @@ class Dialect:
 
 _SINCE_2019 = frozenset(
     {
-        "$anchor",
-        "$defs",
         "dependentRequired",
         "dependentSchemas",
         "minContains",
@@ -167,7 +166,7 @@ DRAFT4 = Dialect(
     "http://json-schema.org/draft-04/schema",
     _of_objects(referencing.jsonschema.DRAFT4),
     jsonschema.validators.Draft4Validator,
-    unknown=_SINCE_6 | _SINCE_7 | _SINCE_2019 | _SINCE_2020 | {"$id"},
+    unknown=_SINCE_6 | _SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
     exclusive_bounds_are_flags=True,
 )
@@ -176,7 +175,7 @@ DRAFT6 = Dialect(
     "http://json-schema.org/draft-06/schema",
     referencing.jsonschema.DRAFT6,
     jsonschema.validators.Draft6Validator,
-    unknown=_SINCE_7 | _SINCE_2019 | _SINCE_2020 | {"id"},
+    unknown=_SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
 )
 DRAFT7 = Dialect(
@@ -184,7 +183,7 @@ DRAFT7 = Dialect(
     "http://json-schema.org/draft-07/schema",
     referencing.jsonschema.DRAFT7,
     jsonschema.validators.Draft7Validator,
-    unknown=_SINCE_2019 | _SINCE_2020 | {"id"},
+    unknown=_SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
 )
 DRAFT201909 = Dialect(
@@ -192,14 +191,14 @@ DRAFT201909 = Dialect(
     "https://json-schema.org/draft/2019-09/schema",
     referencing.jsonschema.DRAFT201909,
     jsonschema.validators.Draft201909Validator,
-    unknown=_SINCE_2020 | {"id", "dependencies"},
+    unknown=_SINCE_2020 | {"dependencies"},
 )
 DRAFT202012 = Dialect(
     "draft 2020-12",
     "https://json-schema.org/draft/2020-12/schema",
     referencing.jsonschema.DRAFT202012,
     jsonschema.validators.Draft202012Validator,
-    unknown=_ONLY_2019 | {"id", "dependencies", "additionalItems"},
+    unknown=_ONLY_2019 | {"dependencies", "additionalItems"},
 )
 
 DIALECTS: Mapping[str, Dialect] = {

@@ -8,7 +8,8 @@ from mlx_structured.json_schema.nodes import Constant, Node, SchemaNode, ValueSe
 def key_order(values: ValueSet) -> tuple[str, ...]:
     """Declared keys in document order, then required ones that aren't declared.
 
-    Without those that no JSON text can have, see :func:`is_writable`. Subschemas that apply to the same value take part where they stand in the document.
+    Without those that no JSON text can have, see :func:`is_writable`. Subschemas that apply to the
+    same value take part where they stand in the document.
     """
     declared: dict[str, None] = {}
     required: dict[str, None] = {}

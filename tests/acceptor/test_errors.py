@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -326,6 +327,7 @@ def test_json_text_means_what_the_parsed_schema_means() -> None:
     assert compile_json_schema('{"type": "integer"}').accepts("1")
     assert not compile_json_schema('{"type": "integer"}').accepts('"x"')
     assert compile_json_schema("true").accepts('"x"')
+    assert compile_json_schema(MappingProxyType({"type": "integer"})).accepts("1")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,28 @@ LEAVES: list[Any] = [
     {"$ref": "#/$defs/x"},
     {"$ref": "#/$defs/y"},
 ]
-KEYWORDS = ["type", "enum", "const", "anyOf", "allOf", "properties", "required", "additionalProperties", "items", "prefixItems", "minItems", "maxItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "$ref"]
+KEYWORDS = [
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "allOf",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "$ref",
+]
 TYPES = [
     *("object", "array", "string", "integer", "number", "null", "boolean"),
     *(["object", "integer"], ["array", "string"], ["array", "object"]),
@@ -124,6 +145,6 @@ def test_random_schemas_are_judged_as_by_another_validator(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 110))
+@pytest.mark.parametrize("seed", range(100, 104))
 def test_many_random_schemas_are_judged_as_by_another_validator(seed: int) -> None:
     assert judge_random_schemas(seed, 1_000) > 10_000

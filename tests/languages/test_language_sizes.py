@@ -123,6 +123,11 @@ def test_depth_and_length_cost_no_recursion(pattern: str, text: str) -> None:
         (intersection(length_between(5000, None), match_language("(?:ab)*c?")), False),
         (intersection(length_between(10**9 + 1, 10**9 + 1), match_language("(?:ab)*")), True),
         (intersection(length_between(10**9, 10**9), match_language("(?:ab)*")), False),
+        (
+            intersection(length_between(10**9, 10**9 + 50), match_language("[a]{5}(?:.{43})*")),
+            False,
+        ),
+        (intersection(length_between(10**9, 10**9 + 5), match_language("[a]{5}(?:.{43})*")), True),
         (intersection(length_between(7, 9), match_language("[a-z]{0,6}")), True),
         (intersection(match_language("[a-z]{1,5000}"), search_language("[A-Z]")), True),
         (intersection(match_language("[a-z]{1,5000}"), search_language("foo")), False),
@@ -134,6 +139,8 @@ def test_depth_and_length_cost_no_recursion(pattern: str, text: str) -> None:
         "a least length of pairs",
         "a huge odd length of pairs",
         "a huge even length of pairs",
+        "huge lengths over a whole round of a loop",
+        "huge lengths between two rounds of a loop",
         "longer than the longest",
         "a counter without the letter searched for",
         "a counter with the word searched for",
@@ -181,11 +188,46 @@ def test_large_counters_become_one_state_when_capped() -> None:
     )
 
 
+def test_counters_that_touch_are_one_and_others_stay_apart() -> None:
+    first = repetition(LETTERS, 0, 2)
+    assert union(first, repetition(LETTERS, 3, 5)) is repetition(LETTERS, 0, 5)
+    assert union(first, repetition(LETTERS, 1, None)) is repetition(LETTERS, 0, None)
+    apart = union(first, repetition(LETTERS, 4, 5))
+    assert [len(text) for text in ("", "aa", "aaa", "aaaa") if matches(apart, text)] == [0, 2, 4]
+    before = literals(["<"])
+    assert union(
+        concatenation(before, first, literals([">"])),
+        concatenation(before, repetition(LETTERS, 2, 9), literals([">"])),
+    ) is concatenation(before, repetition(LETTERS, 0, 9), literals([">"]))
+
+
+def test_an_alternative_within_another_goes() -> None:
+    tail = concatenation(repetition(LETTERS, 2, None), literals(["!"]))
+    optional = concatenation(repetition(literals(["-"]), 0, 3), tail)
+    assert union(tail, optional) is optional
+    required = concatenation(repetition(literals(["-"]), 1, 3), tail)
+    assert matches(union(tail, required), "aa!")
+
+
+def test_a_length_that_the_rest_implies_goes_and_any_other_stays() -> None:
+    few = repetition(LETTERS, 2, 6)
+    assert intersection(few, length_between(2, 6)) is few
+    assert intersection(few, length_between(0, None)) is few
+    assert not matches(intersection(few, length_between(2, 5)), "aaaaaa")
+    assert not matches(intersection(few, length_between(3, 6)), "aa")
+    assert intersection(few, length_between(7, 9)) is EMPTY
+
+
 def test_a_length_is_capped_only_where_no_string_dies_of_it() -> None:
     word = match_language("a[a-z]*")
     long = intersection(length_between(0, 10_000), word)
     assert capped(long, 20) is word
     assert capped(walk(long, "abc"), 20) is capped(walk(long, "abcd"), 20)
+    least = intersection(length_between(5000, None), word)
+    cut = capped(least, 20)
+    assert capped(walk(least, "abc"), 20) is capped(walk(least, "abcd"), 20)
+    assert not walk(cut, "a" * 20).nullable
+    assert not is_empty(walk(cut, "a" * 20))
     sevens = match_language("(?:.{7})*")
     exactly = intersection(length_between(5000, 5000), sevens)
     assert is_empty(exactly)
