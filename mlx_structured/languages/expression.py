@@ -34,6 +34,8 @@ class Language:
     word at all, ``None`` until that was found out: ask :func:`~.language.is_empty`. ``counter`` is
     the largest finite count of a repetition outside of intersections and complements. ``cyclic``
     tells whether a part is :class:`Deferred`, and so may be defined by means of the whole.
+    ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
+    ``states`` are what :func:`~.language.capped` has found out.
     """
 
     __slots__ = (
