@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
 from mlx_structured.json_schema.dialects import REFUSED
 from mlx_structured.json_schema.keywords import KEYWORDS
+from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 
@@ -76,6 +77,8 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:
+    if name == "format" and value in UNSUPPORTED_FORMATS:
+        raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
         KEYWORDS[name].formula(node, "string", value)
     except PatternError as error:

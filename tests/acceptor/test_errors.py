@@ -434,3 +434,14 @@ def test_all_errors_are_one_family_and_pythons_own() -> None:
             compile_json_schema(schema)
         assert isinstance(raised.value, StructuredError)
         assert isinstance(raised.value, python)
+
+
+@pytest.mark.parametrize("name", ["idn-hostname", "regex"])
+def test_a_format_of_the_specification_that_is_not_enforced_is_refused(name: str) -> None:
+    with pytest.raises(UnsupportedSchemaError) as caught:
+        compile_json_schema({"properties": {"a": {"format": name}}})
+    assert (caught.value.keyword, caught.value.pointer) == ("format", "/properties/a/format")
+
+
+def test_a_format_that_the_specification_does_not_know_is_an_annotation() -> None:
+    assert compile_json_schema({"type": "string", "format": "int64"}).accepts('"x"')

@@ -11,6 +11,10 @@ from mlx_structured.languages.formats import FORMATS
 from mlx_structured.languages.language import length_between
 
 
+UNSUPPORTED_FORMATS = frozenset({"idn-hostname", "regex"})
+"""Formats of the specification that can't be enforced: these aren't passed over."""
+
+
 def min_length(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``minLength`` (2020-12 validation, section 6.3.2), in code points."""
     return Within(length_between(int(value), None))
