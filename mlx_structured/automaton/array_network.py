@@ -1,6 +1,6 @@
 """How an array is written: which lexemes follow each other, item by item.
 
-States are pairs (phase, number of items begun)::
+::
 
     OPEN --[--> (COMMA) --item--> ITEM --,--> COMMA --item--> ITEM ... --]--> back
 """
@@ -8,15 +8,22 @@ States are pairs (phase, number of items begun)::
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.automaton.link import Captured, Configuration, Link
-from mlx_structured.json_schema.array_shape import ArrayShape
+from mlx_structured.json_schema.array_shape import ArrayShape, Written
 
 if TYPE_CHECKING:
     from mlx_structured.automaton.grammar import Grammar
 
 OPEN, COMMA, ITEM = "open", "comma", "item"
+
+
+class ArrayState(NamedTuple):
+    """What is read, and how far the array is written."""
+
+    phase: str
+    written: Written
 
 
 class ArrayNetwork:
@@ -28,53 +35,39 @@ class ArrayNetwork:
 
     def begin(self, link: Link) -> Configuration:
         """The configuration before the opening bracket; ``link`` goes on after the array."""
-        opened = link.child(self, (OPEN, 0))
+        opened = link.child(self, ArrayState(OPEN, self._shape.start))
         return opened.configuration(self._grammar.punctuation.open_bracket)
 
     def follow(
         self, link: Link, state: Hashable, label: Hashable, captured: Captured
     ) -> Iterable[Configuration]:
         """See :class:`~mlx_structured.automaton.link.Network`."""
-        phase, count = cast("tuple[str, int]", state)
+        phase, written = cast("ArrayState", state)
         punctuation = self._grammar.punctuation
-        parent = cast("Link", link.parent)
-        may_close = count >= self._shape.low
         if phase == COMMA:
-            return self._item(link, count)
+            return self._items(link, written)
         if phase == OPEN:
             first = punctuation.first(link.depth)
+            follow = self._items(link, written)
+            if first is not None and follow:
+                follow = [link.sibling(ArrayState(COMMA, written)).configuration(first)]
+            close = punctuation.close_empty_bracket
+        else:
             follow = []
-            if first is None:
-                follow = self._item(link, count)
-            elif self._may_go_on(count):
-                follow = [link.sibling((COMMA, 0)).configuration(first)]
-            if may_close:
-                follow.append(parent.configuration(punctuation.close_empty_bracket))
-            return follow
-        follow = []
-        if self._may_go_on(count):
-            comma = punctuation.comma(link.depth)
-            follow.append(link.sibling((COMMA, count)).configuration(comma))
-        if may_close:
-            follow.append(parent.configuration(punctuation.close_bracket(link.depth)))
+            if self._shape.after_item(written):
+                comma = punctuation.comma(link.depth)
+                follow.append(link.sibling(ArrayState(COMMA, written)).configuration(comma))
+            close = punctuation.close_bracket(link.depth)
+        if self._shape.may_close(written):
+            follow.append(cast("Link", link.parent).configuration(close))
         return follow
 
-    def _may_go_on(self, count: int) -> bool:
-        high = self._shape.high
-        return (high is None or count < high) and self._grammar.form.is_nonempty(
-            self._shape.values(count)
-        )
-
-    def _item(self, link: Link, count: int) -> list[Configuration]:
-        if not self._may_go_on(count):
-            return []
-        begun = link.sibling((ITEM, self._counted(count + 1)))
-        return self._grammar.begin(self._shape.values(count), begun)
-
-    def _counted(self, count: int) -> int:
-        """The count, as far as it makes a difference."""
-        shape = self._shape
-        return min(count, max(shape.low, shape.high or 0, shape.same_from))
+    def _items(self, link: Link, written: Written) -> list[Configuration]:
+        return [
+            configuration
+            for values, after in self._shape.after_item(written)
+            for configuration in self._grammar.begin(values, link.sibling(ArrayState(ITEM, after)))
+        ]
 
     def captures(self, state: Hashable) -> bool:
         """Never."""

@@ -34,8 +34,7 @@ class Grammar:
         self.style = style
         self.punctuation = Punctuation(style)
         self._scalars: dict[ValueSet, tuple[LexemeState, ...]] = {}
-        self._arrays: dict[ValueSet, tuple[ArrayNetwork, ...]] = {}
-        self._objects: dict[ValueSet, tuple[ObjectNetwork, ...]] = {}
+        self._containers: dict[ValueSet, tuple[ArrayNetwork | ObjectNetwork, ...]] = {}
 
     def begin(self, values: ValueSet, link: Link) -> list[Configuration]:
         """The configurations in which a value of the position begins.
@@ -47,15 +46,13 @@ class Grammar:
         scalars = self._scalars.get(values)
         if scalars is None:
             scalars = self._scalars[values] = tuple(self._scalar_lexemes(values))
-            self._arrays[values] = tuple(
-                ArrayNetwork(self, shape) for shape in self.form.arrays(values)
-            )
-            self._objects[values] = tuple(
-                ObjectNetwork(self, shape) for shape in self.form.objects(values)
+            array, object_ = self.form.array(values), self.form.object(values)
+            self._containers[values] = (
+                *(() if array is None else (ArrayNetwork(self, array),)),
+                *(() if object_ is None else (ObjectNetwork(self, object_),)),
             )
         configurations = [link.configuration(lexeme) for lexeme in scalars]
-        configurations += [network.begin(link) for network in self._arrays[values]]
-        configurations += [network.begin(link) for network in self._objects[values]]
+        configurations += [network.begin(link) for network in self._containers[values]]
         return configurations
 
     def _scalar_lexemes(self, values: ValueSet) -> Iterable[LexemeState]:

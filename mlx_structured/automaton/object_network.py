@@ -19,7 +19,7 @@ from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.names import name_trie
 from mlx_structured.automaton.string_lexeme import string_lexeme
 from mlx_structured.json_schema.nodes import ValueSet
-from mlx_structured.json_schema.object_shape import ObjectShape
+from mlx_structured.json_schema.object_shape import KeyWay, ObjectShape, Progress
 from mlx_structured.languages.language import Language, complement, intersection, is_empty, literals
 
 if TYPE_CHECKING:
@@ -35,14 +35,13 @@ class ObjectState(NamedTuple):
 
     Arguments:
         phase: what is read.
-        passed: bits of the names that can't come any more.
+        progress: how far the object is written.
         others: the other keys written.
-        detail: for OTHER the index of the key's class, for COLON and VALUE what must hold of the
-            value.
+        detail: for OTHER the index of the key's class, for COLON what must hold of the value.
     """
 
     phase: str
-    passed: int
+    progress: Progress
     others: frozenset[OtherKey]
     detail: int | ValueSet | None = None
 
@@ -55,13 +54,12 @@ class ObjectNetwork:
         self._shape = shape
         self._declared = grammar.style.key_order == "declared"
         self._all = (1 << len(shape.names)) - 1
-        self._required = sum(1 << i for i, name in enumerate(shape.names) if name in shape.required)
         self._judged = 0
         self._possible = 0
 
     def begin(self, link: Link) -> Configuration:
         """The configuration before the opening brace; ``link`` goes on after the object."""
-        opened = link.child(self, ObjectState(OPEN, 0, frozenset()))
+        opened = link.child(self, ObjectState(OPEN, self._shape.start, frozenset()))
         return opened.configuration(self._grammar.punctuation.open_brace)
 
     def follow(
@@ -85,65 +83,70 @@ class ObjectNetwork:
         first = punctuation.first(link.depth)
         if first is not None and keys:
             keys = [link.sibling(state._replace(phase=COMMA)).configuration(first)]
-        if not self._required:
+        if self._shape.may_close(state.progress):
             keys.append(cast("Link", link.parent).configuration(punctuation.close_empty_brace))
         return keys
 
     def _after_name(self, link: Link, state: ObjectState, index: int) -> list[Configuration]:
-        bit = 1 << index
-        passed = (bit << 1) - 1 if self._declared else state.passed | bit
-        return self._colon(link, passed, state.others, self._shape.values(self._shape.names[index]))
+        ways = self._shape.after_name(state.progress, index, in_order=self._declared)
+        return [self._colon(link, way, state.others) for way in ways]
 
     def _after_other(
         self, link: Link, state: ObjectState, captured: Captured
     ) -> list[Configuration]:
         key: OtherKey = json.loads(captured) if isinstance(captured, bytes) else Unknown.TEXT
-        passed = self._all if self._declared else state.passed
-        values = self._shape.classes()[cast("int", state.detail)].values
-        return self._colon(link, passed, state.others | {key}, values)
+        index = cast("int", state.detail)
+        ways = self._shape.after_other(state.progress, index, in_order=self._declared)
+        return [self._colon(link, way, state.others | {key}) for way in ways]
+
+    def _colon(self, link: Link, way: KeyWay, others: frozenset[OtherKey]) -> Configuration:
+        colon = link.sibling(ObjectState(COLON, way.progress, others, way.values))
+        return colon.configuration(self._grammar.punctuation.colon)
 
     def _after_colon(self, link: Link, state: ObjectState) -> list[Configuration]:
-        value = link.sibling(ObjectState(VALUE, state.passed, state.others))
+        value = link.sibling(ObjectState(VALUE, state.progress, state.others))
         return self._grammar.begin(cast("ValueSet", state.detail), value)
 
     def _after_value(self, link: Link, state: ObjectState) -> list[Configuration]:
         punctuation = self._grammar.punctuation
         follow = []
-        if self._allowed_names(state.passed) or any(self._other_keys(state)):
+        if self._allowed_names(state.progress) or any(self._other_keys(state)):
             comma = punctuation.comma(link.depth)
             follow.append(link.sibling(state._replace(phase=COMMA)).configuration(comma))
-        if not self._required & ~state.passed:
+        if self._shape.may_close(state.progress):
             close = punctuation.close_brace(link.depth)
             follow.append(cast("Link", link.parent).configuration(close))
         return follow
 
-    def _colon(
-        self, link: Link, passed: int, others: frozenset[OtherKey], values: ValueSet
-    ) -> list[Configuration]:
-        colon = link.sibling(ObjectState(COLON, passed, others, values))
-        return [colon.configuration(self._grammar.punctuation.colon)]
-
     def _keys(self, link: Link, state: ObjectState) -> list[Configuration]:
         spelling = self._grammar.style.spelling
         keys = []
-        allowed = self._allowed_names(state.passed)
+        allowed = self._allowed_names(state.progress)
         if allowed:
             names = name_trie(self._shape.names).start(allowed)
-            named = link.sibling(ObjectState(NAME, state.passed, state.others))
+            named = link.sibling(ObjectState(NAME, state.progress, state.others))
             keys.append(named.configuration(string_lexeme(names, spelling)))
         for index, language in self._other_keys(state):
-            other = link.sibling(ObjectState(OTHER, state.passed, state.others, index))
+            other = link.sibling(ObjectState(OTHER, state.progress, state.others, index))
             keys.append(other.configuration(string_lexeme(language, spelling)))
         return keys
 
-    def _allowed_names(self, passed: int) -> int:
+    def _allowed_names(self, progress: Progress) -> int:
         """The names that may come next, as bits."""
-        candidates = self._all & ~passed
-        required = self._required & candidates
+        candidates = self._all & ~progress.passed
+        required = self._shape.required & candidates
         if self._declared and required:
             next_required = required & -required
             candidates &= (next_required << 1) - 1
-        return candidates & self._nonempty(candidates)
+        allowed = candidates & self._nonempty(candidates)
+        if self._shape.is_settled(progress):
+            return allowed
+        for index in range(allowed.bit_length()):
+            if allowed >> index & 1 and not self._shape.after_name(
+                progress, index, in_order=self._declared
+            ):
+                allowed ^= 1 << index
+        return allowed
 
     def _nonempty(self, names: int) -> int:
         """Those of the names under which a value may stand (at least these are judged)."""
@@ -159,11 +162,11 @@ class ObjectNetwork:
 
     def _other_keys(self, state: ObjectState) -> Iterable[tuple[int, Language]]:
         """The classes of other keys that may come next, without the keys written."""
-        if self._declared and self._required & ~state.passed:
+        if self._declared and self._shape.required & ~state.progress.passed:
             return
         written = [key for key in state.others if isinstance(key, str)]
         for index, each in enumerate(self._shape.classes()):
-            if not self._grammar.form.is_nonempty(each.values):
+            if not self._shape.after_other(state.progress, index, in_order=self._declared):
                 continue
             keys = each.keys
             if written:

@@ -1,46 +1,90 @@
-"""One alternative for an array: how many items it may have, and what may stand at each index."""
+"""Arrays at one position: how many items they may have, and what may stand at each index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mlx_structured.json_schema.formula import Formula, Items, Length
-from mlx_structured.json_schema.nodes import NodeTable, ValueSet
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.json_schema.formula import (
+    FALSE,
+    TRUE,
+    All,
+    Any,
+    Count,
+    Formula,
+    Here,
+    Items,
+    Length,
+    conjunction,
+    disjunction,
+    leaves,
+    replaced,
+)
+from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.json_schema.residual import Branch, branches
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
+MAX_SEARCH = 20_000
 
-class ArrayShape:
-    """The arrays that satisfy a set of atoms.
+
+class Written(NamedTuple):
+    """How far an array is written.
 
     Arguments:
-        table: the nodes of the schema.
-        atoms: what must hold.
+        place: index of the next item, as far as it matters.
+        rest: what has to hold of the items to come, beyond what always holds.
     """
 
-    __slots__ = ("_items", "_table", "_values", "high", "low", "same_from")
+    place: int
+    rest: Formula
 
-    def __init__(self, table: NodeTable, atoms: Iterable[Formula]) -> None:
-        self._table = table
+
+class ArrayShape:
+    """The arrays that satisfy a formula.
+
+    Arguments:
+        form: the normal form.
+        formula: what must hold, without nodes in it.
+    """
+
+    def __init__(self, form: NormalForm, formula: Formula) -> None:
+        self._form = form
         self._items: list[Items] = []
         self._values: dict[int, ValueSet] = {}
+        self._feasible: dict[Written, bool] = {}
         self.low = 0
         self.high: int | None = None
-        for atom in atoms:
-            if isinstance(atom, Length):
-                self.low, self.high = atom.low, atom.high
-            elif isinstance(atom, Items):
-                self._items.append(atom)
-        self.same_from = max(
-            (edge for atom in self._items for edge in (atom.low, atom.high or 0)), default=0
+        rest: list[Formula] = []
+        for part in formula.parts if isinstance(formula, All) else (formula,):
+            if isinstance(part, Length):
+                self.low = max(self.low, part.low)
+                if part.high is not None:
+                    self.high = part.high if self.high is None else min(self.high, part.high)
+            elif isinstance(part, Items):
+                self._items.append(part)
+            else:
+                rest.append(part)
+        self.rest = conjunction(rest)
+        edges = [self.low, self.high or 0]
+        for atom in leaves(formula):
+            if isinstance(atom, (Items, Count, Length)):
+                edges += [atom.low, atom.high or 0]
+        self._same_from = max(edges) + 1
+        """From this index on nothing changes."""
+        self._items_same_from = max(
+            (edge for item in self._items for edge in (item.low, item.high or 0)), default=0
         )
-        """From this index on, what may stand there doesn't change."""
+
+    @property
+    def start(self) -> Written:
+        """No item written."""
+        return Written(0, self.rest)
 
     def values(self, index: int) -> ValueSet:
-        """What must hold of the item at that index."""
-        index = min(index, self.same_from)
+        """What must hold of the item at that index, whatever else is there."""
+        index = min(index, self._same_from)
         found = self._values.get(index)
         if found is None:
             nodes = {
@@ -48,11 +92,109 @@ class ArrayShape:
                 for atom in self._items
                 if atom.low <= index and (atom.high is None or index < atom.high)
             }
-            nodes.discard(self._table.any_value)
-            found = self._values[index] = frozenset(nodes or {self._table.any_value})
+            nodes.discard(self._form.table.any_value)
+            found = self._values[index] = frozenset(nodes or {self._form.table.any_value})
         return found
 
-    def is_feasible(self, form: NormalForm) -> bool:
+    def is_feasible(self) -> bool:
         """Whether some array fits."""
-        last = min(self.low, self.same_from + 1)
-        return all(form.is_nonempty(self.values(index)) for index in range(last))
+        if self.high is not None and self.low > self.high:
+            return False
+        return self.can_finish(self.start)
+
+    def after_item(self, written: Written) -> list[tuple[ValueSet, Written]]:
+        """What may stand at the next index, with how far the array is written then."""
+        return [(way.values, after) for way, after in self._ways(written) if self.can_finish(after)]
+
+    def _ways(self, written: Written) -> list[tuple[Branch, Written]]:
+        index, rest = written
+        if self.high is not None and index >= self.high:
+            return []
+        values = self.values(index)
+        following = min(index + 1, self._same_from)
+        read = rest if rest is TRUE else replaced(rest, lambda atom: self._at(atom, index))
+        ways = [Branch(values, TRUE)] if read is TRUE else branches(self._form, read, values)
+        return [
+            (way, Written(following, way.rest))
+            for way in ways
+            if self._form.is_nonempty(way.values)
+        ]
+
+    def _at(self, atom: Formula, index: int) -> Formula:
+        if isinstance(atom, Items) and _covers(atom, index):
+            return conjunction([self._here(atom.value), atom])
+        if isinstance(atom, Count) and _covers(atom, index):
+            counted = _fewer(atom)
+            if atom.most is None:
+                return disjunction([conjunction([self._here(atom.value), counted]), atom])
+            opposite = self._here(self._form.table.negation(atom.value))
+            return disjunction(
+                [
+                    conjunction([self._here(atom.value), counted]),
+                    conjunction([opposite, atom]),
+                ]
+            )
+        return atom
+
+    def _here(self, node: Node) -> Formula:
+        if node is self._form.table.any_value:
+            return TRUE
+        return FALSE if node is self._form.table.no_value else Here(node)
+
+    def may_close(self, written: Written) -> bool:
+        """Whether the array may end here."""
+        return written.place >= self.low and self._holds(written.rest, written.place)
+
+    def _holds(self, formula: Formula, count: int) -> bool:
+        if isinstance(formula, All):
+            return all(self._holds(part, count) for part in formula.parts)
+        if isinstance(formula, Any):
+            return any(self._holds(part, count) for part in formula.parts)
+        if isinstance(formula, Length):
+            return formula.low <= count and (formula.high is None or count <= formula.high)
+        if isinstance(formula, Count):
+            return formula.least == 0
+        return isinstance(formula, Items)
+
+    def can_finish(self, written: Written) -> bool:
+        """Whether some items to come make what is written a valid array."""
+        if written.rest is TRUE:
+            last = min(self.low, self._items_same_from + 1)
+            return all(self._form.is_nonempty(self.values(i)) for i in range(written.place, last))
+        found = self._feasible.get(written)
+        if found is not None:
+            return found
+        seen = {written}
+        stack = [written]
+        found = False
+        while stack and not found:
+            each = stack.pop()
+            if self.may_close(each) or self._feasible.get(each):
+                found = True
+                break
+            for _, after in reversed(self._ways(each)):
+                if after not in seen:
+                    seen.add(after)
+                    stack.append(after)
+            if len(seen) > MAX_SEARCH:
+                raise LimitExceededError("the schema has too many conditions on an array's items")
+        if found:
+            self._feasible[written] = True
+        elif not self._form.is_searching:
+            self._feasible.update(dict.fromkeys(seen, False))
+        return found
+
+
+def _covers(atom: Items | Count, index: int) -> bool:
+    return atom.low <= index and (atom.high is None or index < atom.high)
+
+
+def _fewer(atom: Count) -> Formula:
+    """What is left of a count after one item of it."""
+    if atom.most == 0:
+        return FALSE
+    least = max(atom.least - 1, 0)
+    most = None if atom.most is None else atom.most - 1
+    if least == 0 and most is None:
+        return TRUE
+    return Count(atom.low, atom.high, atom.value, least, most)

@@ -36,6 +36,23 @@ ENFORCED = frozenset(
         "maximum",
         "exclusiveMinimum",
         "exclusiveMaximum",
+        "not",
+        "oneOf",
+        "if",
+        "then",
+        "else",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "patternProperties",
+        "propertyNames",
+        "minProperties",
+        "maxProperties",
+        "contains",
+        "minContains",
+        "maxContains",
+        "additionalItems",
+        "multipleOf",
     }
 )
 """Keywords that take part in the acceptor."""
@@ -65,26 +82,9 @@ ANNOTATIONS = frozenset(
 
 REFUSED = frozenset(
     {
-        "not",
-        "oneOf",
-        "if",
-        "then",
-        "else",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "patternProperties",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-        "contains",
-        "minContains",
-        "maxContains",
         "uniqueItems",
-        "additionalItems",
         "unevaluatedProperties",
         "unevaluatedItems",
-        "multipleOf",
         "$dynamicRef",
         "$dynamicAnchor",
         "$recursiveRef",
@@ -94,7 +94,7 @@ REFUSED = frozenset(
 )
 """Keywords of the specification that are not enforced, and so lead to an error."""
 
-NEUTRAL: Mapping[str, object] = {"uniqueItems": False, "minProperties": 0}
+NEUTRAL: Mapping[str, object] = {"uniqueItems": False}
 """Values with which a keyword says nothing."""
 
 

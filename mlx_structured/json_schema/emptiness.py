@@ -27,6 +27,11 @@ class Emptiness:
         self._lowest = _NEVER
         self._provisional: list[ValueSet] = []
 
+    @property
+    def is_searching(self) -> bool:
+        """Whether some position is being looked into."""
+        return bool(self._depths)
+
     def is_nonempty(self, values: ValueSet) -> bool:
         """Whether some value, writable in the style, satisfies every node."""
         known = self._known.get(values)
@@ -49,11 +54,7 @@ class Emptiness:
         mark = len(self._provisional)
         self._depths[values] = depth
         try:
-            found = any(
-                shape.is_feasible(self._form)
-                for candidates in (self._form.candidate_arrays, self._form.candidate_objects)
-                for shape in candidates(values)
-            )
+            found = self._form.array(values) is not None or self._form.object(values) is not None
         finally:
             del self._depths[values]
             lowest = self._lowest

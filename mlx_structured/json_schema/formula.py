@@ -2,33 +2,42 @@
 
 A formula is made of conjunctions, disjunctions, references to whole schema nodes (so that a shared
 or recursive subschema is one symbol) and atoms. Splitting by type first makes half of the keywords
-vanish: ``minLength`` is true of every number.
+vanish: ``minLength`` is true of every number. Only the positive form of a keyword is written:
+:func:`negation` is mechanical, because each atom has an atom (or a formula of atoms) that says the
+opposite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from mlx_structured.json_schema.nodes import Node
+    from mlx_structured.json_schema.nodes import Node, NodeTable
     from mlx_structured.json_schema.scalars import ScalarSet
     from mlx_structured.languages.language import Language
 
 
-@dataclass(frozen=True, slots=True)
 class All:
-    """Every part holds; without parts it is true."""
+    """Every part holds; without parts it is true. Equal ones are the same object."""
 
-    parts: tuple[Formula, ...]
+    __slots__ = ("__weakref__", "parts")
+    __match_args__ = ("parts",)
+
+    def __init__(self, parts: tuple[Formula, ...]) -> None:
+        self.parts = parts
 
 
-@dataclass(frozen=True, slots=True)
 class Any:
-    """At least one part holds; without parts it is false."""
+    """At least one part holds; without parts it is false. Equal ones are the same object."""
 
-    parts: tuple[Formula, ...]
+    __slots__ = ("__weakref__", "parts")
+    __match_args__ = ("parts",)
+
+    def __init__(self, parts: tuple[Formula, ...]) -> None:
+        self.parts = parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,29 @@ class Properties:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """Every key, as a string, satisfies the node."""
+
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Some value under a key of the language satisfies the node."""
+
+    keys: Language
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The object has at least ``low`` and at most ``high`` keys (``None``: any number)."""
+
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Length:
     """The array has at least ``low`` and at most ``high`` items (``None``: any number)."""
 
@@ -85,32 +117,122 @@ class Items:
     value: Node
 
 
-ObjectAtom: TypeAlias = Required | Property | Properties
-ArrayAtom: TypeAlias = Length | Items
-Atom: TypeAlias = Within | ObjectAtom | ArrayAtom
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Of the items from index ``low`` up to ``high``, so many satisfy the node."""
+
+    low: int
+    high: int | None
+    value: Node
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The value under the key, or at the index, that is read now satisfies the node."""
+
+    value: Node
+
+
+ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
+ArrayAtom: TypeAlias = Length | Items | Count
+Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | Atom
 
 TRUE = All(())
 FALSE = Any(())
+
+_alls: WeakValueDictionary[frozenset[Formula], All] = WeakValueDictionary()
+_anys: WeakValueDictionary[frozenset[Formula], Any] = WeakValueDictionary()
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
     """All of the formulas, flattened and without repetition."""
     parts: dict[Formula, None] = {}
     for formula in formulas:
-        if formula == FALSE:
+        if formula is FALSE:
             return FALSE
         for part in formula.parts if isinstance(formula, All) else (formula,):
             parts[part] = None
-    return next(iter(parts)) if len(parts) == 1 else All(tuple(parts))
+    if len(parts) < 2:
+        return next(iter(parts), TRUE)
+    key = frozenset(parts)
+    found = _alls.get(key)
+    if found is None:
+        found = _alls[key] = All(tuple(parts))
+    return found
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
     """At least one of the formulas, flattened and without repetition."""
     parts: dict[Formula, None] = {}
     for formula in formulas:
-        if formula == TRUE:
+        if formula is TRUE:
             return TRUE
         for part in formula.parts if isinstance(formula, Any) else (formula,):
             parts[part] = None
-    return next(iter(parts)) if len(parts) == 1 else Any(tuple(parts))
+    if len(parts) < 2:
+        return next(iter(parts), FALSE)
+    key = frozenset(parts)
+    found = _anys.get(key)
+    if found is None:
+        found = _anys[key] = Any(tuple(parts))
+    return found
+
+
+def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """The formula with each of its atoms and nodes changed."""
+    if isinstance(formula, All):
+        return conjunction(replaced(part, change) for part in formula.parts)
+    if isinstance(formula, Any):
+        return disjunction(replaced(part, change) for part in formula.parts)
+    return change(formula)
+
+
+def leaves(formula: Formula) -> Iterator[Formula]:
+    """The atoms and nodes of a formula, those of the outer parts first."""
+    queue = [formula]
+    for each in queue:
+        if isinstance(each, (All, Any)):
+            queue.extend(each.parts)
+        else:
+            yield each
+
+
+def negation(formula: Formula, table: NodeTable) -> Formula:
+    """What holds of exactly the containers of which the formula doesn't.
+
+    Scalars are complemented as whole sets instead, so ``Within`` never occurs here.
+    """
+    match formula:
+        case All(parts):
+            return disjunction(negation(part, table) for part in parts)
+        case Any(parts):
+            return conjunction(negation(part, table) for part in parts)
+        case Holds(node):
+            return Holds(table.negation(node))
+        case Required(name):
+            return Property(name, table.no_value)
+        case Property(name, value):
+            return conjunction([Required(name), Property(name, table.negation(value))])
+        case Properties(keys, value):
+            return Exists(keys, table.negation(value))
+        case Exists(keys, value):
+            return Properties(keys, table.negation(value))
+        case Size(low, high):
+            return disjunction(Size(*span) for span in _outside(low, high))
+        case Length(low, high):
+            return disjunction(Length(*span) for span in _outside(low, high))
+        case Items(low, high, value):
+            return Count(low, high, table.negation(value), 1, None)
+        case Count(low, high, value, least, most):
+            return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
+        case _:
+            raise AssertionError(f"{formula} is about a scalar")
+
+
+def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
+    """The numbers below ``low`` and those above ``high``."""
+    below: list[tuple[int, int | None]] = [(0, low - 1)] if low > 0 else []
+    return below if high is None else [*below, (high + 1, None)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.nodes import Constant, Node, SchemaNode, ValueSet
 
 
@@ -42,10 +43,8 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
                 parts.append(tuple(value))
             elif keyword == "enum":
                 parts += [tuple(member) for member in value if isinstance(member, dict)]
-            elif keyword == "$ref":
-                parts.append(node.reference("$ref"))
-            elif keyword in ("allOf", "anyOf"):
-                parts += [node.child(keyword, i) for i in range(len(value))]
+            elif keyword in KEYWORDS and KEYWORDS[keyword].in_place:
+                parts += KEYWORDS[keyword].children(node, value)
         stack.extend(reversed(parts))
     return tuple(filter(is_writable, {**declared, **required}))
 

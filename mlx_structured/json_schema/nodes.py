@@ -73,6 +73,16 @@ class Constant(Node):
         self.value = value
 
 
+class Negation(Node):
+    """Satisfied by the values that don't satisfy another node."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, index: int, inner: Node) -> None:
+        super().__init__(index, inner.pointer)
+        self.inner = inner
+
+
 class Scope(NamedTuple):
     """Where a schema stands: what its references and keywords mean."""
 
@@ -146,6 +156,7 @@ class NodeTable:
         self._registry = registry
         self._by_identity: dict[tuple[int, str, str], Node] = {}
         self._by_content: dict[tuple[str, str, str], Node] = {}
+        self._negations: dict[Node, Negation] = {}
         self._constants: dict[str, Constant] = {}
         self._resolving: set[tuple[int, str, str]] = set()
         self._kept: list[object] = []
@@ -175,6 +186,17 @@ class NodeTable:
         if not isinstance(schema, dict):
             raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
         return self._node(schema, parent.scope.within(schema, pointer), pointer)
+
+    def negation(self, node: Node) -> Node:
+        """The node of the values that don't satisfy ``node``."""
+        if isinstance(node, Negation):
+            return node.inner
+        if node is self.any_value or node is self.no_value:
+            return self.no_value if node is self.any_value else self.any_value
+        found = self._negations.get(node)
+        if found is None:
+            found = self._negations[node] = Negation(self._count(), node)
+        return found
 
     def constant(self, value: object) -> Constant:
         """The node of one value."""

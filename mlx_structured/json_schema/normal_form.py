@@ -1,27 +1,32 @@
-"""The normal form: per value position and JSON type, a set of scalars or a list of shapes.
+"""The normal form: per value position and JSON type, a set of scalars or a shape.
 
 A value position holds a set of nodes. For the scalar types that set becomes one set of scalars;
-for arrays and objects it becomes alternatives, each a shape without any disjunction left.
+for arrays and objects it becomes a shape, which says what may come as they are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
-from mlx_structured.json_schema.alternatives import alternatives
 from mlx_structured.json_schema.array_shape import ArrayShape
 from mlx_structured.json_schema.emptiness import Emptiness
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
     Formula,
+    Holds,
     Items,
     Length,
+    Names,
     Properties,
     Property,
     Required,
     Within,
     conjunction,
+    negation,
+    replaced,
 )
 from mlx_structured.json_schema.key_order import key_order
 from mlx_structured.json_schema.keywords import KEYWORDS
@@ -31,6 +36,7 @@ from mlx_structured.json_schema.nodes import (
     AnyValue,
     Constant,
     JsonType,
+    Negation,
     Node,
     NodeTable,
     NoValue,
@@ -59,8 +65,10 @@ class NormalForm:
         self._has_text = has_text
         self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
         self._key_orders: dict[ValueSet, tuple[str, ...]] = {}
-        self._arrays: dict[ValueSet, tuple[ArrayShape, ...]] = {}
-        self._objects: dict[ValueSet, tuple[ObjectShape, ...]] = {}
+        self._expanded: dict[tuple[Node, JsonType], Formula] = {}
+        self._plainly_empty: dict[ValueSet, bool] = {}
+        self._arrays: dict[ValueSet, ArrayShape] = {}
+        self._objects: dict[ValueSet, ObjectShape] = {}
         self._emptiness = Emptiness(self)
 
     def formula(self, node: Node, of: JsonType) -> Formula:
@@ -130,34 +138,54 @@ class NormalForm:
             order = self._key_orders[values] = key_order(values)
         return order
 
-    def arrays(self, values: ValueSet) -> tuple[ArrayShape, ...]:
-        """The alternatives for an array at the position, those that some array fits."""
-        shapes = self._arrays.get(values)
-        if shapes is None:
-            shapes = self._arrays[values] = tuple(
-                shape for shape in self.candidate_arrays(values) if shape.is_feasible(self)
-            )
-        return shapes
+    def expanded(self, node: Node, of: JsonType) -> Formula:
+        """What the node says about arrays or objects, down to atoms."""
+        key = (node, of)
+        found = self._expanded.get(key)
+        if found is None:
+            if isinstance(node, Negation):
+                found = negation(self.expanded(node.inner, of), self.table)
+            else:
+                found = replaced(self.formula(node, of), partial(self._expand, of=of))
+            self._expanded[key] = found
+        return found
 
-    def objects(self, values: ValueSet) -> tuple[ObjectShape, ...]:
-        """The alternatives for an object at the position, those that some object fits."""
-        shapes = self._objects.get(values)
-        if shapes is None:
-            shapes = self._objects[values] = tuple(
-                shape for shape in self.candidate_objects(values) if shape.is_feasible(self)
-            )
-        return shapes
+    def _expand(self, leaf: Formula, of: JsonType) -> Formula:
+        if isinstance(leaf, Holds):
+            return self.expanded(leaf.node, of)
+        if isinstance(leaf, Names):
+            names = cast("Language", self.scalars(frozenset((leaf.value,)), "string"))
+            return Properties(complement(names), self.table.no_value)
+        return leaf
 
-    def candidate_arrays(self, values: ValueSet) -> list[ArrayShape]:
-        """The alternatives for an array, feasible or not."""
-        return [ArrayShape(self.table, atoms) for atoms in alternatives(self, values, "array")]
+    def _position(self, values: ValueSet, of: JsonType) -> Formula:
+        nodes = sorted(values, key=lambda node: node.index)
+        return conjunction(self.expanded(node, of) for node in nodes)
 
-    def candidate_objects(self, values: ValueSet) -> list[ObjectShape]:
-        """The alternatives for an object, feasible or not."""
-        order = self.key_order(values)
-        return [
-            ObjectShape(self.table, order, atoms) for atoms in alternatives(self, values, "object")
-        ]
+    def array(self, values: ValueSet) -> ArrayShape | None:
+        """The arrays at the position, if some array fits."""
+        shape = self._arrays.get(values)
+        if shape is None:
+            shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
+        return shape if shape.is_feasible() else None
+
+    def object(self, values: ValueSet) -> ObjectShape | None:
+        """The objects at the position, if some object fits."""
+        shape = self._objects.get(values)
+        if shape is None:
+            formula = self._position(values, "object")
+            shape = self._objects[values] = ObjectShape(self, self.key_order(values), formula)
+        return shape if shape.is_feasible() else None
+
+    def is_scalar(self, node: Node) -> bool:
+        """Whether only scalars satisfy the node, or only scalars don't."""
+        inner = node.inner if isinstance(node, Negation) else node
+        return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the emptiness of some position is being decided, so that "no" isn't final."""
+        return self._emptiness.is_searching
 
     def is_nonempty(self, values: ValueSet) -> bool:
         """Whether some finite value, writable in the style, satisfies every node."""
@@ -165,11 +193,17 @@ class NormalForm:
 
     def is_plainly_empty(self, values: ValueSet) -> bool:
         """Whether no value fits for a reason that needs no look into containers."""
+        found = self._plainly_empty.get(values)
+        if found is None:
+            found = self._plainly_empty[values] = self._find_plainly_empty(values)
+        return found
+
+    def _find_plainly_empty(self, values: ValueSet) -> bool:
         if any(isinstance(node, NoValue) for node in values):
             return True
         for of in TYPES:
             if of in CONTAINERS:
-                if all(self.formula(node, of) != FALSE for node in values):
+                if all(self.expanded(node, of) is not FALSE for node in values):
                     return False
             elif self.has_scalar(values, of):
                 return False

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.formula import All, Any, Formula, Holds, Within
+from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
 
 if TYPE_CHECKING:
-    from mlx_structured.json_schema.nodes import JsonType, Node, ValueSet
     from mlx_structured.json_schema.normal_form import NormalForm
 
 __all__ = ["INTEGERS", "ScalarSet", "scalar_members", "scalar_set"]
@@ -68,6 +68,15 @@ def unite(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
     return result
 
 
+def complement(members: ScalarSet, json_type: JsonType) -> ScalarSet:
+    """What is not in the set, of the same type."""
+    if json_type == "string":
+        return languages.complement(cast("Language", members))
+    if json_type == "number":
+        return ~cast("NumberSet", members)
+    return cast("Symbols", _FULL[json_type]) - cast("Symbols", members)
+
+
 def scalar_set(form: NormalForm, values: ValueSet, json_type: JsonType) -> ScalarSet:
     """The scalars of one type that satisfy every node."""
     return intersect([_of_node(form, node, json_type) for node in values], json_type)
@@ -80,7 +89,10 @@ def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
             raise SchemaError("the schema refers to itself for the same value", node.pointer)
         node.scalars[json_type] = None
         try:
-            known = _of_formula(form, form.formula(node, json_type), json_type)
+            if isinstance(node, Negation):
+                known = complement(_of_node(form, node.inner, json_type), json_type)
+            else:
+                known = _of_formula(form, form.formula(node, json_type), json_type)
         finally:
             del node.scalars[json_type]
         node.scalars[json_type] = known

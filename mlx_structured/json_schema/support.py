@@ -13,6 +13,7 @@ from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
+from mlx_structured.languages.ecma_pattern import search_language
 
 
 def check_support(root: Node) -> None:
@@ -45,7 +46,7 @@ def check_support(root: Node) -> None:
                 raise UnsupportedSchemaError(name, pointer)
             if keyword is None:
                 continue
-            if name in ("pattern", "format"):
+            if name in ("pattern", "format", "patternProperties"):
                 _check_pattern(node, name, value, pointer)
             applied = list(keyword.children(node, value))
             children += applied
@@ -80,7 +81,11 @@ def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> 
     if name == "format" and value in UNSUPPORTED_FORMATS:
         raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
-        KEYWORDS[name].formula(node, "string", value)
+        if isinstance(value, Mapping):
+            for pattern in value:
+                search_language(pattern)
+        else:
+            KEYWORDS[name].formula(node, "string", value)
     except PatternError as error:
         if error.supported:
             raise SchemaError(str(error), pointer) from error

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mlx_structured.json_schema.formula import Formula, Items, Length, conjunction
+from mlx_structured.json_schema.formula import (
+    FALSE,
+    TRUE,
+    Count,
+    Formula,
+    Items,
+    Length,
+    conjunction,
+)
 from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
 
 
@@ -42,3 +50,38 @@ def items_children(node: SchemaNode, value: Any) -> list[Node]:
     if isinstance(value, list):
         return [node.child("items", i) for i in range(len(value))]
     return [node.child("items")]
+
+
+def additional_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``additionalItems`` (draft 7, section 6.4.2): only beside a list of ``items``."""
+    prefix = node.keywords.get("items")
+    if not isinstance(prefix, list):
+        return TRUE
+    return Items(len(prefix), None, node.child("additionalItems"))
+
+
+def additional_items_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return (node.child("additionalItems"),)
+
+
+def contains(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``contains`` with ``minContains`` and ``maxContains`` (2020-12 core, section 10.3.1.3)."""
+    least, most = 1, None
+    if "minContains" not in node.dialect.unknown:
+        least = int(node.keywords.get("minContains", 1))
+        if "maxContains" in node.keywords:
+            most = int(node.keywords["maxContains"])
+    if most is not None and least > most:
+        return FALSE
+    if least == 0 and most is None:
+        return TRUE
+    return Count(0, None, node.child("contains"), least, most)
+
+
+def contains_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return (node.child("contains"),)
+
+
+def only_beside_contains(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``minContains`` and ``maxContains`` say nothing by themselves."""
+    return TRUE

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mlx_structured.json_schema.formula import Formula, Holds, conjunction, disjunction
+from mlx_structured.json_schema.formula import (
+    TRUE,
+    Formula,
+    Holds,
+    Property,
+    Required,
+    conjunction,
+    disjunction,
+)
 from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
 
 
@@ -34,3 +42,86 @@ def any_of(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
 
 def any_of_children(node: SchemaNode, value: Any) -> Iterable[Node]:
     return [node.child("anyOf", i) for i in range(len(value))]
+
+
+def one_of(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``oneOf`` (2020-12 core, section 10.2.1.3): one branch holds, and none of the others."""
+    children = one_of_children(node, value)
+    opposites = [Holds(node.table.negation(child)) for child in children]
+    return disjunction(
+        conjunction([*opposites[:i], Holds(child), *opposites[i + 1 :]])
+        for i, child in enumerate(children)
+    )
+
+
+def one_of_children(node: SchemaNode, value: Any) -> list[Node]:
+    return [node.child("oneOf", i) for i in range(len(value))]
+
+
+def not_(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``not`` (2020-12 core, section 10.2.1.4)."""
+    return Holds(node.table.negation(node.child("not")))
+
+
+def not_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return (node.child("not"),)
+
+
+def if_(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``if`` with ``then`` and ``else`` (2020-12 core, section 10.2.2)."""
+    condition = node.child("if")
+    return disjunction(
+        conjunction([Holds(when), Holds(node.child(branch)) if branch in node.keywords else TRUE])
+        for when, branch in ((condition, "then"), (node.table.negation(condition), "else"))
+    )
+
+
+def if_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return [node.child(branch) for branch in ("if", "then", "else") if branch in node.keywords]
+
+
+def only_beside_if(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``then`` and ``else`` say nothing by themselves."""
+    return TRUE
+
+
+def dependent_schemas(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``dependentSchemas`` (2020-12 core, section 10.2.2.4)."""
+    return conjunction(
+        disjunction(
+            [Property(name, node.table.no_value), Holds(node.child("dependentSchemas", name))]
+        )
+        for name in value
+    )
+
+
+def dependent_schemas_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return [node.child("dependentSchemas", name) for name in value]
+
+
+def dependencies(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``dependencies`` (draft 7, section 6.5.7): names or a schema for each key."""
+    return conjunction(
+        disjunction(
+            [
+                Property(name, node.table.no_value),
+                requires(wanted)
+                if isinstance(wanted, list)
+                else Holds(node.child("dependencies", name)),
+            ]
+        )
+        for name, wanted in value.items()
+    )
+
+
+def dependencies_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return [
+        node.child("dependencies", name)
+        for name, wanted in value.items()
+        if not isinstance(wanted, list)
+    ]
+
+
+def requires(names: Iterable[str]) -> Formula:
+    """All of the keys are there."""
+    return conjunction(Required(name) for name in names)

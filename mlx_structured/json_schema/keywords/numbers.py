@@ -6,7 +6,7 @@ from typing import Any
 
 from mlx_structured.json_schema.formula import TRUE, Formula, Within
 from mlx_structured.json_schema.nodes import JsonType, SchemaNode
-from mlx_structured.languages.number_set import at_least, at_most
+from mlx_structured.languages.number_set import at_least, at_most, multiples_of
 
 
 def minimum(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
@@ -37,3 +37,8 @@ def exclusive_maximum(node: SchemaNode, json_type: JsonType, value: Any) -> Form
     if node.dialect.exclusive_bounds_are_flags:
         return TRUE
     return Within(at_most(value, exclusive=True))
+
+
+def multiple_of(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``multipleOf`` (2020-12 validation, section 6.2.1), of the decimals as they are written."""
+    return Within(multiples_of(value))

@@ -10,7 +10,6 @@ from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.formats import FORMATS
 from mlx_structured.languages.language import length_between
 
-
 UNSUPPORTED_FORMATS = frozenset({"idn-hostname", "regex"})
 """Formats of the specification that can't be enforced: these aren't passed over."""
 

@@ -50,6 +50,17 @@ KEYWORDS: Mapping[str, Keyword] = {
     "$ref": Keyword(_EVERY, in_place.reference, in_place.reference_children, in_place=True),
     "allOf": Keyword(_EVERY, in_place.all_of, in_place.all_of_children, in_place=True),
     "anyOf": Keyword(_EVERY, in_place.any_of, in_place.any_of_children, in_place=True),
+    "oneOf": Keyword(_EVERY, in_place.one_of, in_place.one_of_children, in_place=True),
+    "not": Keyword(_EVERY, in_place.not_, in_place.not_children, in_place=True),
+    "if": Keyword(_EVERY, in_place.if_, in_place.if_children, in_place=True),
+    "then": Keyword(_EVERY, in_place.only_beside_if),
+    "else": Keyword(_EVERY, in_place.only_beside_if),
+    "dependentSchemas": Keyword(
+        _OBJECT, in_place.dependent_schemas, in_place.dependent_schemas_children, in_place=True
+    ),
+    "dependencies": Keyword(
+        _OBJECT, in_place.dependencies, in_place.dependencies_children, in_place=True
+    ),
     "type": Keyword(_EVERY, any_type.type_),
     "enum": Keyword(_EVERY, any_type.enum),
     "const": Keyword(_EVERY, any_type.const),
@@ -57,6 +68,7 @@ KEYWORDS: Mapping[str, Keyword] = {
     "maximum": Keyword(_NUMBER, numbers.maximum),
     "exclusiveMinimum": Keyword(_NUMBER, numbers.exclusive_minimum),
     "exclusiveMaximum": Keyword(_NUMBER, numbers.exclusive_maximum),
+    "multipleOf": Keyword(_NUMBER, numbers.multiple_of),
     "minLength": Keyword(_STRING, strings.min_length),
     "maxLength": Keyword(_STRING, strings.max_length),
     "pattern": Keyword(_STRING, strings.pattern),
@@ -65,6 +77,17 @@ KEYWORDS: Mapping[str, Keyword] = {
     "maxItems": Keyword(_ARRAY, arrays.max_items),
     "prefixItems": Keyword(_ARRAY, arrays.prefix_items, arrays.prefix_items_children),
     "items": Keyword(_ARRAY, arrays.items, arrays.items_children),
+    "additionalItems": Keyword(_ARRAY, arrays.additional_items, arrays.additional_items_children),
+    "contains": Keyword(_ARRAY, arrays.contains, arrays.contains_children),
+    "minContains": Keyword(_ARRAY, arrays.only_beside_contains),
+    "maxContains": Keyword(_ARRAY, arrays.only_beside_contains),
+    "patternProperties": Keyword(
+        _OBJECT, objects.pattern_properties, objects.pattern_properties_children
+    ),
+    "propertyNames": Keyword(_OBJECT, objects.property_names, objects.property_names_children),
+    "minProperties": Keyword(_OBJECT, objects.min_properties),
+    "maxProperties": Keyword(_OBJECT, objects.max_properties),
+    "dependentRequired": Keyword(_OBJECT, objects.dependent_required),
     "required": Keyword(_OBJECT, objects.required),
     "properties": Keyword(_OBJECT, objects.properties, objects.properties_children),
     "additionalProperties": Keyword(

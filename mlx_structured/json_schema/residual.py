@@ -1,0 +1,128 @@
+"""What still has to hold of an object or array, while it is written part by part.
+
+A formula is read like a regular expression by derivatives: after a key (or an item) each atom that
+speaks of it becomes a condition on the value there (:class:`~formula.Here`) and what is left to
+hold of the rest. The conditions are then decided one by one, so that a disjunction splits only
+where it must, on the values of that one key: ``if``/``then``, ``dependentRequired`` and branches
+with a discriminator never multiply with each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.json_schema.formula import (
+    FALSE,
+    TRUE,
+    All,
+    Formula,
+    Here,
+    conjunction,
+    leaves,
+    replaced,
+)
+from mlx_structured.json_schema.nodes import Node, ValueSet
+
+if TYPE_CHECKING:
+    from mlx_structured.json_schema.normal_form import NormalForm
+
+MAX_BRANCHES = 1_000
+
+
+class Branch(NamedTuple):
+    """One way to go on: what must hold of the value, and what is left to hold of the rest."""
+
+    values: ValueSet
+    rest: Formula
+
+
+def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branch]:
+    """Decide the conditions on the value that is read now.
+
+    Arguments:
+        form: the normal form.
+        formula: what must hold, with conditions on the value.
+        values: what must hold of the value anyway.
+
+    Raises:
+        LimitExceededError: if the conditions split the values into too many parts.
+    """
+    found: dict[Branch, None] = {}
+    stack = [(formula, values)]
+    steps = 0
+    while stack:
+        rest, held = stack.pop()
+        steps += 1
+        if steps > MAX_BRANCHES * 10 or len(found) > MAX_BRANCHES:
+            raise LimitExceededError("the schema has too many conditions on one value")
+        rest, held = _forced(form, rest, held)
+        if rest is FALSE:
+            continue
+        condition = next((leaf for leaf in leaves(rest) if isinstance(leaf, Here)), None)
+        if condition is None:
+            found[Branch(held, rest)] = None
+            continue
+        without = _decided(rest, condition.value, holds=False)
+        if without is not FALSE:
+            opposite = form.table.negation(condition.value)
+            apart = form.is_scalar(condition.value)
+            stack.append((without, held | {opposite} if apart else held))
+        stack.append((_decided(rest, condition.value, holds=True), held | {condition.value}))
+    return _joined(form, list(found))
+
+
+def _forced(form: NormalForm, rest: Formula, held: ValueSet) -> tuple[Formula, ValueSet]:
+    """Take over the conditions that must hold, and decide those that are settled by now."""
+    while True:
+        if rest is FALSE or form.is_plainly_empty(held):
+            return FALSE, held
+        parts = rest.parts if isinstance(rest, All) else (rest,)
+        forced = {part.value for part in parts if isinstance(part, Here)}
+        if forced:
+            held |= forced
+            rest = conjunction(part for part in parts if not isinstance(part, Here))
+        settled = {
+            leaf.value: verdict
+            for leaf in dict.fromkeys(leaves(rest))
+            if isinstance(leaf, Here) and (verdict := _verdict(form, leaf.value, held)) is not None
+        }
+        if not settled:
+            if forced:
+                continue
+            return rest, held
+
+        def change(leaf: Formula, settled: dict[Node, bool] = settled) -> Formula:
+            if isinstance(leaf, Here) and leaf.value in settled:
+                return TRUE if settled[leaf.value] else FALSE
+            return leaf
+
+        rest = replaced(rest, change)
+
+
+def _verdict(form: NormalForm, node: Node, held: ValueSet) -> bool | None:
+    """Whether every value that satisfies ``held`` satisfies the node, or none does."""
+    if node is form.table.any_value or node in held:
+        return True
+    if form.is_plainly_empty(held | {node}):
+        return False
+    return True if form.is_plainly_empty(held | {form.table.negation(node)}) else None
+
+
+def _decided(formula: Formula, node: Node, *, holds: bool) -> Formula:
+    def change(leaf: Formula) -> Formula:
+        if isinstance(leaf, Here) and leaf.value is node:
+            return TRUE if holds else FALSE
+        return leaf
+
+    return replaced(formula, change)
+
+
+def _joined(form: NormalForm, found: list[Branch]) -> list[Branch]:
+    """Without the branches that another one covers."""
+    kept: list[Branch] = []
+    for held, rest in found:
+        values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
+        if not any(other.rest is rest and other.values <= values for other in kept):
+            kept.append(Branch(values, rest))
+    return kept
