@@ -18,6 +18,7 @@ from mlx_structured.json_schema.formula import (
     conjunction,
     disjunction,
     leaves,
+    parts_of,
     replaced,
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
@@ -57,7 +58,7 @@ class ArrayShape:
         self.low = 0
         self.high: int | None = None
         rest: list[Formula] = []
-        for part in formula.parts if isinstance(formula, All) else (formula,):
+        for part in parts_of(formula):
             if isinstance(part, Length):
                 self.low = max(self.low, part.low)
                 if part.high is not None:

@@ -181,6 +181,11 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     return found
 
 
+def parts_of(formula: Formula) -> tuple[Formula, ...]:
+    """The parts of a conjunction, or the formula itself as the only one."""
+    return formula.parts if isinstance(formula, All) else (formula,)
+
+
 def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
     if isinstance(formula, All):

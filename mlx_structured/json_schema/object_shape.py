@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +22,7 @@ from mlx_structured.json_schema.formula import (
     conjunction,
     disjunction,
     leaves,
+    parts_of,
     replaced,
 )
 from mlx_structured.json_schema.key_order import is_writable
@@ -94,7 +95,7 @@ class ObjectShape:
     def __init__(self, form: NormalForm, order: tuple[str, ...], formula: Formula) -> None:
         self._form = form
         self._table = form.table
-        parts = formula.parts if isinstance(formula, All) else (formula,)
+        parts = parts_of(formula)
         atoms = list(dict.fromkeys(leaves(formula)))
         named = dict.fromkeys(order)
         named |= dict.fromkeys(sorted(a.name for a in atoms if isinstance(a, (Required, Property))))
@@ -136,7 +137,6 @@ class ObjectShape:
         self._feasible: dict[Progress, bool] = {}
         self._known_ways: dict[tuple[Formula, ValueSet, Progress], list[KeyWay]] = {}
         self._classes: tuple[KeyClass, ...] | None = None
-        self._steps = 0
 
     @property
     def start(self) -> Progress:
@@ -341,78 +341,80 @@ class ObjectShape:
             return True
         found = self._feasible.get(progress)
         if found is None:
-            self._steps = 0
             found = self._search(progress)
             if found or not self._form.is_searching:
                 self._feasible[progress] = found
         return found
 
-    def _search(self, progress: Progress) -> bool:
+    def _search(self, start: Progress) -> bool:
         """Decide the names that the rest speaks of one by one, then look at the other keys."""
-        self._steps += 1
-        if self._steps > MAX_SEARCH:
-            raise LimitExceededError("the schema has too many conditions on the keys of an object")
-        rest = progress.rest
-        if rest is FALSE:
-            return False
-        open_names = self.mentioned(rest) & ~progress.passed
-        if not open_names & self.required and self._holds(rest, progress.written):
-            return True
-        if open_names:
-            forced = (self._forced_names(rest) | self.required) & open_names
-            bit = (forced or open_names) & -(forced or open_names)
-            if not forced:
-                absent = self.without(rest, bit)
-                if absent is not FALSE and self._search(
-                    progress._replace(passed=progress.passed | bit, rest=absent)
-                ):
-                    return True
-            return self._search_name(progress, bit.bit_length() - 1)
-        return self._search_others(progress)
+        seen = {start}
+        stack = [start]
+        while stack:
+            progress = stack.pop()
+            if len(seen) > MAX_SEARCH:
+                raise LimitExceededError("the schema has too many conditions on an object's keys")
+            open_names = self.mentioned(progress.rest) & ~progress.passed
+            if not open_names & self.required and self._holds(progress.rest, progress.written):
+                return True
+            if open_names:
+                found = self._with_name_decided(progress, open_names)
+            elif not self._counts or self._has_too_many(progress):
+                continue
+            else:
+                parts = parts_of(progress.rest)
+                if all(isinstance(part, (Size, Properties)) for part in parts):
+                    if self._has_room(progress, parts):
+                        return True
+                    continue
+                found = self._with_another_key(progress)
+            new = [each for each in dict.fromkeys(found) if each not in seen]
+            seen.update(new)
+            stack.extend(reversed(new))
+        return False
 
-    def _forced_names(self, rest: Formula) -> int:
-        parts = rest.parts if isinstance(rest, All) else (rest,)
-        return sum(1 << self._index[part.name] for part in parts if isinstance(part, Required))
+    def _with_name_decided(self, progress: Progress, open_names: int) -> Iterator[Progress]:
+        """One of the names comes not, or comes with one of the values that it may have."""
+        forced = (self._forced_names(progress.rest) | self.required) & open_names
+        bit = (forced or open_names) & -(forced or open_names)
+        if not forced:
+            absent = self.without(progress.rest, bit)
+            if absent is not FALSE:
+                yield progress._replace(passed=progress.passed | bit, rest=absent)
+        yield from self._with_name(progress, bit.bit_length() - 1)
 
-    def _search_name(self, progress: Progress, index: int) -> bool:
-        name = self.names[index]
-        read = self._read(progress.rest, index, partial(self._at_name, name=name))
+    def _with_name(self, progress: Progress, index: int) -> Iterator[Progress]:
+        read = self._read(progress.rest, index, partial(self._at_name, name=self.names[index]))
         after = Progress(progress.passed | 1 << index, TRUE, self._counted(progress), progress.used)
-        return self._search_ways(read, self.values(name), after)
+        return self._nonempty_ways(read, self.values(self.names[index]), after)
 
-    def _search_ways(self, read: Formula, values: ValueSet, after: Progress) -> bool:
+    def _nonempty_ways(
+        self, read: Formula, values: ValueSet, after: Progress
+    ) -> Iterator[Progress]:
         if read is FALSE or not self._form.is_nonempty(values):
-            return False
-        return any(
-            self._form.is_nonempty(way.values) and self._search(after._replace(rest=way.rest))
-            for way in self._branches(read, values)
-        )
+            return
+        for way in self._branches(read, values):
+            if self._form.is_nonempty(way.values):
+                yield after._replace(rest=way.rest)
 
-    def _search_others(self, progress: Progress) -> bool:
+    def _with_another_key(self, progress: Progress) -> Iterator[Progress]:
         """No name is spoken of any more: more keys, whichever they are, for counts and exists."""
-        if not self._counts or self._has_too_many(progress):
-            return False
-        parts = progress.rest.parts if isinstance(progress.rest, All) else (progress.rest,)
-        if all(isinstance(part, (Size, Properties)) for part in parts):
-            return self._has_room(progress, parts)
         for index, each in enumerate(self.classes()):
             if each.size is not None and progress.used[index] >= each.size:
                 continue
             read = self._read(progress.rest, -1 - index, partial(self._at_class, each=each))
             used = self._used(progress, index)
             after = Progress(progress.passed, TRUE, self._counted(progress), used)
-            if read is progress.rest and after.written == progress.written:
-                continue
-            if self._search_ways(read, each.values, after):
-                return True
+            yield from self._nonempty_ways(read, each.values, after)
         left = ((1 << len(self.names)) - 1) & ~progress.passed
-        while left:
-            bit = left & -left
-            left ^= bit
-            if self._search_name(progress, bit.bit_length() - 1):
-                return True
-            progress = progress._replace(passed=progress.passed | bit)
-        return False
+        for index in range(left.bit_length()):
+            if left >> index & 1:
+                yield from self._with_name(progress, index)
+
+    def _forced_names(self, rest: Formula) -> int:
+        return sum(
+            1 << self._index[part.name] for part in parts_of(rest) if isinstance(part, Required)
+        )
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
@@ -435,8 +437,7 @@ class ObjectShape:
         return missing <= 0
 
     def _has_too_many(self, progress: Progress) -> bool:
-        parts = progress.rest.parts if isinstance(progress.rest, All) else (progress.rest,)
         return any(
             isinstance(part, Size) and part.high is not None and progress.written >= part.high
-            for part in parts
+            for part in parts_of(progress.rest)
         )

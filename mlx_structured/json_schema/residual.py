@@ -15,11 +15,11 @@ from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
-    All,
     Formula,
     Here,
     conjunction,
     leaves,
+    parts_of,
     replaced,
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
@@ -77,7 +77,7 @@ def _forced(form: NormalForm, rest: Formula, held: ValueSet) -> tuple[Formula, V
     while True:
         if rest is FALSE or form.is_plainly_empty(held):
             return FALSE, held
-        parts = rest.parts if isinstance(rest, All) else (rest,)
+        parts = parts_of(rest)
         forced = {part.value for part in parts if isinstance(part, Here)}
         if forced:
             held |= forced

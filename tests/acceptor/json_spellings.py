@@ -80,8 +80,7 @@ def spelled_string(draw: Draw, text: str) -> str:
 
 def spelled_number(draw: Draw, number: float) -> str:
     """A JSON number with exactly that value: the point moved, zeros added, an exponent."""
-    decimal = Decimal(repr(number)).normalize()
-    sign, digit_tuple, exponent = decimal.as_tuple()
+    sign, digit_tuple, exponent = Decimal(repr(number)).as_tuple()
     assert isinstance(exponent, int)
     digits = "".join(map(str, digit_tuple))
     zeros = draw(st.integers(0, 3))
