@@ -26,24 +26,9 @@ DRAFT202012 = "https://json-schema.org/draft/2020-12/schema"
 
 # A value with which each keyword would say something.
 LATER: dict[str, Any] = {
-    "not": {},
-    "oneOf": [True],
-    "if": True,
-    "then": True,
-    "else": True,
-    "dependentRequired": {"a": ["b"]},
-    "dependentSchemas": {"a": True},
-    "patternProperties": {"a": True},
-    "propertyNames": {"maxLength": 1},
-    "minProperties": 1,
-    "maxProperties": 1,
-    "contains": True,
-    "minContains": 2,
-    "maxContains": 2,
     "uniqueItems": True,
     "unevaluatedProperties": False,
     "unevaluatedItems": False,
-    "multipleOf": 2,
     "$dynamicRef": "#",
     "$dynamicAnchor": "here",
 }
@@ -90,10 +75,10 @@ def test_a_keyword_is_refused_in_a_document_of_the_registry() -> None:
     with pytest.raises(UnsupportedSchemaError) as raised:
         compile_json_schema(
             {"$ref": "http://example.com/a.json"},
-            registry={"http://example.com/a.json": {"items": {"not": {}}}},
+            registry={"http://example.com/a.json": {"items": {"uniqueItems": True}}},
         )
-    assert raised.value.keyword == "not"
-    assert raised.value.pointer == "http://example.com/a.json#/items/not"
+    assert raised.value.keyword == "uniqueItems"
+    assert raised.value.pointer == "http://example.com/a.json#/items/uniqueItems"
 
 
 @pytest.mark.parametrize("keyword", LATER)
@@ -137,7 +122,7 @@ def test_keywords_as_names_of_properties_are_no_keywords() -> None:
     schema = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
     acceptor = compile_json_schema(schema)
     assert acceptor.accepts(json.dumps(dict.fromkeys(names, 1)))
-    assert not acceptor.accepts(json.dumps({**dict.fromkeys(names, 1), "not": "x"}))
+    assert not acceptor.accepts(json.dumps({**dict.fromkeys(names, 1), "uniqueItems": "x"}))
 
 
 @pytest.mark.parametrize(
@@ -427,7 +412,7 @@ def test_a_schema_nested_too_deeply_is_refused_by_name(way: str) -> None:
 def test_all_errors_are_one_family_and_pythons_own() -> None:
     for schema, error, python in (
         ({"type": "x"}, SchemaError, ValueError),
-        ({"not": {}}, UnsupportedSchemaError, NotImplementedError),
+        ({"uniqueItems": True}, UnsupportedSchemaError, NotImplementedError),
         (False, UnsatisfiableSchemaError, ValueError),
     ):
         with pytest.raises(error) as raised:

@@ -26,11 +26,11 @@ DIALECTS = {
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
 JUDGED_SO_FAR = {
-    "draft4": 405,
-    "draft6": 545,
-    "draft7": 583,
-    "draft2019-09": 635,
-    "draft2020-12": 677,
+    "draft4": 573,
+    "draft6": 794,
+    "draft7": 870,
+    "draft2019-09": 973,
+    "draft2020-12": 988,
 }
 """How many of the tests have a schema that compiles. May only grow."""
 
