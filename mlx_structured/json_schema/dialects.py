@@ -53,6 +53,8 @@ ENFORCED = frozenset(
         "maxContains",
         "additionalItems",
         "multipleOf",
+        "unevaluatedProperties",
+        "unevaluatedItems",
     }
 )
 """Keywords that take part in the acceptor."""
@@ -83,8 +85,6 @@ ANNOTATIONS = frozenset(
 REFUSED = frozenset(
     {
         "uniqueItems",
-        "unevaluatedProperties",
-        "unevaluatedItems",
         "$dynamicRef",
         "$dynamicAnchor",
         "$recursiveRef",
@@ -111,6 +111,7 @@ class Dialect:
             drafts' names for schemas (``id``, ``$anchor``, ``$defs``) are passed over.
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
         exclusive_bounds_are_flags: in draft 4 ``exclusiveMinimum`` is a boolean.
+        contains_evaluates: since 2020-12 ``contains`` counts for ``unevaluatedItems``.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Dialect:
     unknown: frozenset[str] = frozenset()
     ref_hides_siblings: bool = False
     exclusive_bounds_are_flags: bool = False
+    contains_evaluates: bool = False
 
 
 _SINCE_2019 = frozenset(
@@ -199,6 +201,7 @@ DRAFT202012 = Dialect(
     referencing.jsonschema.DRAFT202012,
     jsonschema.validators.Draft202012Validator,
     unknown=_ONLY_2019 | {"dependencies", "additionalItems"},
+    contains_evaluates=True,
 )
 
 DIALECTS: Mapping[str, Dialect] = {

@@ -8,7 +8,7 @@ must all be satisfied (:data:`ValueSet`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import referencing
@@ -81,6 +81,16 @@ class Negation(Node):
     def __init__(self, index: int, inner: Node) -> None:
         super().__init__(index, inner.pointer)
         self.inner = inner
+
+
+class Either(Node):
+    """Satisfied by the values that satisfy at least one of several nodes."""
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, index: int, nodes: frozenset[Node]) -> None:
+        super().__init__(index, "")
+        self.nodes = nodes
 
 
 class Scope(NamedTuple):
@@ -156,6 +166,7 @@ class NodeTable:
         self._registry = registry
         self._by_identity: dict[tuple[int, str, str], Node] = {}
         self._by_content: dict[tuple[str, str, str], Node] = {}
+        self._unions: dict[frozenset[Node], Either] = {}
         self._negations: dict[Node, Negation] = {}
         self._constants: dict[str, Constant] = {}
         self._resolving: set[tuple[int, str, str]] = set()
@@ -196,6 +207,18 @@ class NodeTable:
         found = self._negations.get(node)
         if found is None:
             found = self._negations[node] = Negation(self._count(), node)
+        return found
+
+    def either(self, nodes: Iterable[Node]) -> Node:
+        """The node of the values that satisfy at least one of the nodes."""
+        parts = frozenset(nodes) - {self.no_value}
+        if self.any_value in parts:
+            return self.any_value
+        if len(parts) < 2:
+            return next(iter(parts), self.no_value)
+        found = self._unions.get(parts)
+        if found is None:
+            found = self._unions[parts] = Either(self._count(), parts)
         return found
 
     def constant(self, value: object) -> Constant:

@@ -25,6 +25,7 @@ from mlx_structured.json_schema.formula import (
     Required,
     Within,
     conjunction,
+    disjunction,
     negation,
     replaced,
 )
@@ -35,6 +36,7 @@ from mlx_structured.json_schema.nodes import (
     TYPES,
     AnyValue,
     Constant,
+    Either,
     JsonType,
     Negation,
     Node,
@@ -85,6 +87,8 @@ class NormalForm:
             return FALSE
         if isinstance(node, Constant):
             return self._constant_formula(node.value, of)
+        if isinstance(node, Either):
+            return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
         assert isinstance(node, SchemaNode)
         keywords = node.keywords
         if node.dialect.ref_hides_siblings and "$ref" in keywords:

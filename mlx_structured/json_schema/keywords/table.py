@@ -14,6 +14,7 @@ from mlx_structured.json_schema.keywords import (
     numbers,
     objects,
     strings,
+    unevaluated,
 )
 from mlx_structured.json_schema.nodes import TYPES, JsonType, Node, SchemaNode
 
@@ -88,6 +89,12 @@ KEYWORDS: Mapping[str, Keyword] = {
     "minProperties": Keyword(_OBJECT, objects.min_properties),
     "maxProperties": Keyword(_OBJECT, objects.max_properties),
     "dependentRequired": Keyword(_OBJECT, objects.dependent_required),
+    "unevaluatedProperties": Keyword(
+        _OBJECT, unevaluated.unevaluated_properties, unevaluated.unevaluated_properties_children
+    ),
+    "unevaluatedItems": Keyword(
+        _ARRAY, unevaluated.unevaluated_items, unevaluated.unevaluated_items_children
+    ),
     "required": Keyword(_OBJECT, objects.required),
     "properties": Keyword(_OBJECT, objects.properties, objects.properties_children),
     "additionalProperties": Keyword(
