@@ -48,6 +48,13 @@ class Holds:
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """The value satisfies exactly one of the nodes."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Within:
     """The scalar is a member of the set."""
 
@@ -138,7 +145,7 @@ class Here:
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
 ArrayAtom: TypeAlias = Length | Items | Count
 Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
-Formula: TypeAlias = All | Any | Holds | Atom
+Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
 TRUE = All(())
 FALSE = Any(())

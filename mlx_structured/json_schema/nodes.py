@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 import referencing
@@ -32,7 +33,7 @@ def json_type(value: object) -> JsonType:
         return "null"
     if isinstance(value, bool):
         return "boolean"
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, Fraction)):
         return "number"
     if isinstance(value, str):
         return "string"
@@ -222,8 +223,8 @@ class NodeTable:
         return found
 
     def constant(self, value: object) -> Constant:
-        """The node of one value."""
-        key = json.dumps(value)
+        """The node of one value, as ``json.loads`` makes it, or of a number as a ``Fraction``."""
+        key = f"number {value}" if isinstance(value, Fraction) else json.dumps(value)
         node = self._constants.get(key)
         if node is None:
             node = self._constants[key] = Constant(self._count(), "", value)

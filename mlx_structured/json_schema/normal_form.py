@@ -6,7 +6,7 @@ for arrays and objects it becomes a shape, which says what may come as they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import cast
 
@@ -20,6 +20,7 @@ from mlx_structured.json_schema.formula import (
     Items,
     Length,
     Names,
+    OneOf,
     Properties,
     Property,
     Required,
@@ -27,6 +28,7 @@ from mlx_structured.json_schema.formula import (
     conjunction,
     disjunction,
     negation,
+    parts_of,
     replaced,
 )
 from mlx_structured.json_schema.key_order import key_order
@@ -47,9 +49,13 @@ from mlx_structured.json_schema.nodes import (
     json_type,
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
+from mlx_structured.json_schema.residual import Scalar
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
-from mlx_structured.languages.language import Language, complement, is_empty, literals
+from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
+
+MAX_SCALARS = 1_000
+"""Enums up to this size are decided value by value."""
 
 
 class NormalForm:
@@ -68,6 +74,7 @@ class NormalForm:
         self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
         self._key_orders: dict[ValueSet, tuple[str, ...]] = {}
         self._expanded: dict[tuple[Node, JsonType], Formula] = {}
+        self._few: dict[Node, frozenset[Scalar] | None] = {}
         self._plainly_empty: dict[ValueSet, bool] = {}
         self._arrays: dict[ValueSet, ArrayShape] = {}
         self._objects: dict[ValueSet, ObjectShape] = {}
@@ -157,10 +164,64 @@ class NormalForm:
     def _expand(self, leaf: Formula, of: JsonType) -> Formula:
         if isinstance(leaf, Holds):
             return self.expanded(leaf.node, of)
+        if isinstance(leaf, OneOf):
+            return self._one_of(leaf.nodes, of)
         if isinstance(leaf, Names):
             names = cast("Language", self.scalars(frozenset((leaf.value,)), "string"))
             return Properties(complement(names), self.table.no_value)
         return leaf
+
+    def _one_of(self, nodes: tuple[Node, ...], of: JsonType) -> Formula:
+        """One branch holds, and none of those that can hold together with it."""
+        formulas = [self.expanded(node, of) for node in nodes]
+        opposites = [negation(formula, self.table) for formula in formulas]
+        return disjunction(
+            conjunction(
+                [
+                    formula,
+                    *(
+                        opposites[j]
+                        for j, other in enumerate(formulas)
+                        if j != i and not self._is_plainly_apart(formula, other)
+                    ),
+                ]
+            )
+            for i, formula in enumerate(formulas)
+        )
+
+    def _is_plainly_apart(self, one: Formula, other: Formula) -> bool:
+        """Whether both need a value under the same key that no value is."""
+        if one is FALSE or other is FALSE:
+            return True
+        required: list[set[str]] = []
+        values: dict[str, set[Node]] = {}
+        for formula in (one, other):
+            parts = parts_of(formula)
+            required.append({part.name for part in parts if isinstance(part, Required)})
+            for part in parts:
+                if isinstance(part, Property):
+                    values.setdefault(part.name, set()).add(part.value)
+        return any(
+            self._has_no_scalar(frozenset(values.get(name, ())))
+            for name in required[0] & required[1]
+        )
+
+    def _has_no_scalar(self, values: ValueSet) -> bool:
+        """Whether a scalar is asked for that there isn't."""
+        return any(self._is_scalar_enum(node) for node in values) and not any(
+            self.has_scalar(values, of) for of in TYPES if of not in CONTAINERS
+        )
+
+    @staticmethod
+    def _is_scalar_enum(node: Node) -> bool:
+        if isinstance(node, NoValue):
+            return True
+        if not isinstance(node, SchemaNode):
+            return False
+        if "const" in node.keywords:
+            return json_type(node.keywords["const"]) not in CONTAINERS
+        members = node.keywords.get("enum")
+        return members is not None and all(json_type(m) not in CONTAINERS for m in members)
 
     def _position(self, values: ValueSet, of: JsonType) -> Formula:
         nodes = sorted(values, key=lambda node: node.index)
@@ -185,6 +246,31 @@ class NormalForm:
         """Whether only scalars satisfy the node, or only scalars don't."""
         inner = node.inner if isinstance(node, Negation) else node
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
+
+    def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
+        """The scalars that satisfy the node, if nothing else does and they are few."""
+        if node not in self._few:
+            self._few[node] = self._find_few_scalars(node)
+        return self._few[node]
+
+    def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
+        if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
+            return None
+        found: list[Scalar] = []
+        for of in TYPES:
+            if of in CONTAINERS:
+                continue
+            members = self.scalars(frozenset((node,)), of)
+            if isinstance(members, Language):
+                values: Iterable[object] | None = words(members, MAX_SCALARS)
+            elif isinstance(members, NumberSet):
+                values = members.values(MAX_SCALARS)
+            else:
+                values = members
+            if values is None:
+                return None
+            found += [Scalar(of, cast("str", value)) for value in values]
+        return frozenset(found)
 
     @property
     def is_searching(self) -> bool:

@@ -9,6 +9,8 @@ with a discriminator never multiply with each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlx_structured.errors import LimitExceededError
@@ -22,12 +24,19 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
 MAX_BRANCHES = 1_000
+
+
+class Scalar(NamedTuple):
+    """A scalar with its type, because ``1`` is ``True`` in Python."""
+
+    json_type: str
+    value: str | Fraction | bool | None
 
 
 class Branch(NamedTuple):
@@ -49,7 +58,8 @@ def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branc
         LimitExceededError: if the conditions split the values into too many parts.
     """
     found: dict[Branch, None] = {}
-    stack = [(formula, values)]
+    rest, held = _forced(form, formula, values)
+    stack = list(_cells(form, rest, held))
     steps = 0
     while stack:
         rest, held = stack.pop()
@@ -70,6 +80,48 @@ def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branc
             stack.append((without, held | {opposite} if apart else held))
         stack.append((_decided(rest, condition.value, holds=True), held | {condition.value}))
     return _joined(form, list(found))
+
+
+def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Formula, ValueSet]]:
+    """Decide all conditions that single out some scalars, at once: by the values they name."""
+    members: dict[Node, frozenset[Scalar]] = {}
+    for leaf in dict.fromkeys(leaves(rest)):
+        if isinstance(leaf, Here):
+            inner = leaf.value.inner if isinstance(leaf.value, Negation) else leaf.value
+            few = form.few_scalars(inner)
+            if few is not None:
+                members[leaf.value] = few
+    if len(members) < 2:
+        yield rest, held
+        return
+    named = frozenset().union(*members.values())
+    cells: dict[tuple[bool, ...], list[Scalar]] = {}
+    for scalar in sorted(named, key=repr):
+        cells.setdefault(_holding(members, scalar), []).append(scalar)
+    table = form.table
+    for holding, scalars in cells.items():
+        cell = held | {table.either(table.constant(scalar.value) for scalar in scalars)}
+        yield _with_verdicts(rest, members, holding), cell
+    others = table.either(table.constant(scalar.value) for scalar in named)
+    yield _with_verdicts(rest, members, _holding(members, None)), held | {table.negation(others)}
+
+
+def _holding(members: Mapping[Node, frozenset[Scalar]], scalar: Scalar | None) -> tuple[bool, ...]:
+    """Which of the conditions a value satisfies; ``None`` is one that none of them names."""
+    return tuple((scalar in few) != isinstance(node, Negation) for node, few in members.items())
+
+
+def _with_verdicts(
+    formula: Formula, members: Mapping[Node, frozenset[Scalar]], holding: tuple[bool, ...]
+) -> Formula:
+    verdicts = dict(zip(members, holding, strict=True))
+
+    def change(leaf: Formula) -> Formula:
+        if isinstance(leaf, Here) and leaf.value in verdicts:
+            return TRUE if verdicts[leaf.value] else FALSE
+        return leaf
+
+    return replaced(formula, change)
 
 
 def _forced(form: NormalForm, rest: Formula, held: ValueSet) -> tuple[Formula, ValueSet]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from mlx_structured.errors import SchemaError
-from mlx_structured.json_schema.formula import All, Any, Formula, Holds, Within
+from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
 from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
@@ -104,8 +104,22 @@ def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> Scal
         return formula.members
     if isinstance(formula, Holds):
         return _of_node(form, formula.node, json_type)
+    if isinstance(formula, OneOf):
+        return _one_of([_of_node(form, node, json_type) for node in formula.nodes], json_type)
     if isinstance(formula, All):
         return intersect([_of_formula(form, x, json_type) for x in formula.parts], json_type)
     if isinstance(formula, Any):
         return unite([_of_formula(form, x, json_type) for x in formula.parts], json_type)
     raise AssertionError(f"{formula} says nothing about a {json_type}")
+
+
+def _one_of(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
+    """What is in exactly one of the sets, of the same type."""
+    none, one = _FULL[json_type], _EMPTY[json_type]
+    for each in sets:
+        others = complement(each, json_type)
+        one = unite(
+            [intersect([one, others], json_type), intersect([none, each], json_type)], json_type
+        )
+        none = intersect([none, others], json_type)
+    return one

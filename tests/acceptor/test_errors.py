@@ -27,8 +27,6 @@ DRAFT202012 = "https://json-schema.org/draft/2020-12/schema"
 # A value with which each keyword would say something.
 LATER: dict[str, Any] = {
     "uniqueItems": True,
-    "unevaluatedProperties": False,
-    "unevaluatedItems": False,
     "$dynamicRef": "#",
     "$dynamicAnchor": "here",
 }

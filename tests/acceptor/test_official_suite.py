@@ -29,8 +29,8 @@ JUDGED_SO_FAR = {
     "draft4": 573,
     "draft6": 794,
     "draft7": 870,
-    "draft2019-09": 973,
-    "draft2020-12": 988,
+    "draft2019-09": 1157,
+    "draft2020-12": 1187,
 }
 """How many of the tests have a schema that compiles. May only grow."""
 

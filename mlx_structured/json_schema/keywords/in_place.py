@@ -9,6 +9,7 @@ from mlx_structured.json_schema.formula import (
     TRUE,
     Formula,
     Holds,
+    OneOf,
     Property,
     Required,
     conjunction,
@@ -46,12 +47,7 @@ def any_of_children(node: SchemaNode, value: Any) -> Iterable[Node]:
 
 def one_of(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``oneOf`` (2020-12 core, section 10.2.1.3): one branch holds, and none of the others."""
-    children = one_of_children(node, value)
-    opposites = [Holds(node.table.negation(child)) for child in children]
-    return disjunction(
-        conjunction([*opposites[:i], Holds(child), *opposites[i + 1 :]])
-        for i, child in enumerate(children)
-    )
+    return OneOf(tuple(one_of_children(node, value)))
 
 
 def one_of_children(node: SchemaNode, value: Any) -> list[Node]:

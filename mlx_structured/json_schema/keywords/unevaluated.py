@@ -1,4 +1,4 @@
-"""``unevaluatedProperties`` and ``unevaluatedItems``: what no subschema of the same value looked at.
+"""``unevaluatedProperties`` and ``unevaluatedItems``: what no other subschema looked at.
 
 That a key is evaluated doesn't depend on the value under it, only on which subschemas hold. So for
 each class of keys that the schema tells apart there is one clause: every value there satisfies the
