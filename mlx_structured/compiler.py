@@ -70,6 +70,7 @@ def _compile(
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
     form = NormalForm(table, root, has_text)
+    form.expand_all()
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
     return Acceptor(DocumentNetwork(Grammar(form, written)).begin)

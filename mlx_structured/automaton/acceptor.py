@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.link import Configuration, Link, join
+from mlx_structured.automaton.link import Configuration, Link, Recording, join
 
 LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
@@ -46,19 +46,19 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
     """The configurations after reading ``data``; none if it can't come next."""
     reached: list[Configuration] = []
     size = len(data)
-    stack: list[tuple[LexemeState, Link, bytes | None, int]] = [
-        (each.lexeme, each.link, each.captured, 0) for each in configurations
+    stack: list[tuple[LexemeState, Link, Recording | None, int]] = [
+        (each.lexeme, each.link, each.recording, 0) for each in configurations
     ]
     while stack:
         lexeme: LexemeState | None
-        lexeme, link, captured, begin = stack.pop()
+        lexeme, link, before, begin = stack.pop()
         position = begin
         while position < size:
             if lexeme.label is not None and not link.is_final:
-                text = None if captured is None else captured + data[begin:position]
+                recording = _recorded(before, data[begin:position])
                 stack += [
-                    (each.lexeme, each.link, each.captured, position)
-                    for each in link.after(lexeme.label, text)
+                    (each.lexeme, each.link, each.link.continued(recording), position)
+                    for each in link.after(lexeme.label, _captured(link, recording))
                 ]
             lexeme = lexeme.transitions.get(data[position])
             if lexeme is None:
@@ -66,18 +66,31 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
             position += 1
         if lexeme is None:
             continue
-        text = None if captured is None else captured + data[begin:]
+        recording = _recorded(before, data[begin:])
         if lexeme.label is not None and not lexeme.transitions and not link.is_final:
-            reached += link.after(lexeme.label, text)
+            reached += [
+                each.link.configuration(each.lexeme, each.link.continued(recording))
+                for each in link.after(lexeme.label, _captured(link, recording))
+            ]
         else:
-            reached.append(link.configuration(lexeme, text))
+            reached.append(link.configuration(lexeme, recording))
     return join(reached)
+
+
+def _recorded(before: Recording | None, text: bytes) -> Recording | None:
+    return None if before is None else Recording(before.text + text, before.starts)
+
+
+def _captured(link: Link, recording: Recording | None) -> bytes | None:
+    if recording is None or not link.captures:
+        return None
+    return recording.text[recording.starts[-1] :]
 
 
 def accepts_end(configurations: Iterable[Configuration]) -> bool:
     """Whether a document may end here."""
     return any(
         each.lexeme.label is not None
-        and (each.link.is_final or accepts_end(each.link.after(each.lexeme.label, each.captured)))
+        and (each.link.is_final or accepts_end(each.link.after(each.lexeme.label, each.captured())))
         for each in configurations
     )

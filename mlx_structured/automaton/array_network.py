@@ -43,6 +43,10 @@ class ArrayNetwork:
     ) -> Iterable[Configuration]:
         """See :class:`~mlx_structured.automaton.link.Network`."""
         phase, written = cast("ArrayState", state)
+        if phase == ITEM and self._shape.is_unique:
+            written = self._shape.with_seen(
+                written, captured if isinstance(captured, bytes) else None
+            )
         punctuation = self._grammar.punctuation
         if phase == COMMA:
             return self._items(link, written)
@@ -70,13 +74,16 @@ class ArrayNetwork:
         ]
 
     def captures(self, state: Hashable) -> bool:
-        """Never."""
-        return False
+        """While an item is read that may not come again."""
+        return cast("ArrayState", state).phase == ITEM and self._shape.is_unique
 
     def is_final(self, state: Hashable) -> bool:
         """Never."""
         return False
 
     def is_uncertain(self, state: Hashable) -> bool:
-        """Never."""
-        return False
+        """Where an unknown item decides what may come."""
+        phase, written = cast("ArrayState", state)
+        if phase == ITEM:
+            return self._shape.is_unique and (None in written.seen or self._shape.seen_matters)
+        return None in written.seen

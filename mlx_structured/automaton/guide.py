@@ -130,7 +130,7 @@ class Guide:
     def _make_bitmap(self, state: GuideState) -> Bitmap:
         found = Found()
         for each in state.configurations:
-            self._contribute(each.lexeme, each.link, 0, each.captured, found)
+            self._contribute(each.lexeme, each.link, 0, each.captured(), found)
         ids = found.ids
         ids += [token for token in found.suspects if self.advance(state, token) is not None]
         if state.is_accepting:
@@ -191,7 +191,7 @@ class Guide:
         self, link: Link, label: Hashable, node: int, captured: Captured, into: Found
     ) -> None:
         """Add the tokens below ``node`` that go on after the lexeme has ended there."""
-        if link.is_uncertain and captured is Unknown.TEXT:
+        if link.is_uncertain and not isinstance(captured, bytes):
             into.suspects += self._walk.below(node)
         elif isinstance(captured, bytes):
             into.add(self._crossing(link, label, node, captured))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from mlx_structured.automaton.lexeme import LexemeState
 
@@ -25,6 +25,18 @@ class Unknown(Enum):
 
 
 Captured: TypeAlias = "bytes | Unknown | None"
+
+
+class Recording(NamedTuple):
+    """What was read since the outermost place that captures a text began.
+
+    Arguments:
+        text: all of it.
+        starts: where the text of each such place begins, the outermost first.
+    """
+
+    text: bytes
+    starts: tuple[int, ...]
 
 
 class Network(Protocol):
@@ -70,6 +82,7 @@ class Link:
         "joined",
         "network",
         "parent",
+        "recorders",
         "state",
     )
 
@@ -79,12 +92,13 @@ class Link:
         self.parent = parent
         self.depth: int = -1 if parent is None else parent.depth + 1
         self.captures = network.captures(state)
+        self.recorders: int = self.captures + (0 if parent is None else parent.recorders)
         self.is_final = network.is_final(state)
         self.is_uncertain = network.is_uncertain(state)
         self.joined: dict[frozenset[Link], JoinedLink] = {} if parent is None else parent.joined
         self._after: dict[tuple[Hashable, Captured], tuple[Configuration, ...]] = {}
         self._children: dict[tuple[Network, Hashable], Link] = {}
-        self._configurations: dict[tuple[LexemeState, bytes | None], Configuration] = {}
+        self._configurations: dict[tuple[LexemeState, Recording | None], Configuration] = {}
 
     def child(self, network: Network, state: Hashable) -> Link:
         """The link at a place in a network that goes back to this link."""
@@ -100,15 +114,23 @@ class Link:
             raise AssertionError("the document has no sibling")
         return self.parent.child(self.network, state)
 
-    def configuration(self, lexeme: LexemeState, captured: bytes | None = None) -> Configuration:
+    def configuration(
+        self, lexeme: LexemeState, recording: Recording | None = None
+    ) -> Configuration:
         """The configuration in which ``lexeme`` is read for this link."""
-        if captured is None and self.captures:
-            captured = b""
-        key = (lexeme, captured)
+        key = (lexeme, recording)
         configuration = self._configurations.get(key)
         if configuration is None:
-            configuration = self._configurations[key] = Configuration(lexeme, self, captured)
+            configuration = self._configurations[key] = Configuration(lexeme, self, recording)
         return configuration
+
+    def continued(self, recording: Recording | None) -> Recording | None:
+        """The recording as it goes on from another place to this one."""
+        if not self.recorders:
+            return None
+        text, starts = recording or Recording(b"", ())
+        new = max(self.recorders - len(starts), 0)
+        return Recording(text, starts[: self.recorders] + (len(text),) * new)
 
     def after(self, label: Hashable, captured: Captured) -> tuple[Configuration, ...]:
         """What may come after the lexeme that this link waits for."""
@@ -135,6 +157,7 @@ class JoinedLink(Link):
         self.links = links
         self.depth = first.depth
         self.captures = any(link.captures for link in links)
+        self.recorders = first.recorders
         self.is_final = any(link.is_final for link in links)
         self.is_uncertain = any(link.is_uncertain for link in links)
 
@@ -146,15 +169,22 @@ class JoinedLink(Link):
 class Configuration:
     """A lexeme state with the link that is told when the lexeme ends.
 
-    ``captured`` is the text of the lexeme so far where the link captures it, otherwise ``None``.
+    ``recording`` is what was read so far where the link or one above it captures a text, otherwise
+    ``None``.
     """
 
-    __slots__ = ("captured", "lexeme", "link")
+    __slots__ = ("lexeme", "link", "recording")
 
-    def __init__(self, lexeme: LexemeState, link: Link, captured: bytes | None) -> None:
+    def __init__(self, lexeme: LexemeState, link: Link, recording: Recording | None) -> None:
         self.lexeme = lexeme
         self.link = link
-        self.captured = captured
+        self.recording = recording
+
+    def captured(self) -> bytes | None:
+        """The text that the link captures, so far."""
+        if self.recording is None or not self.link.captures:
+            return None
+        return self.recording.text[self.recording.starts[-1] :]
 
 
 def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
@@ -162,14 +192,14 @@ def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
     distinct = dict.fromkeys(configurations)
     if len(distinct) == 1:
         return tuple(distinct)
-    groups: dict[tuple[LexemeState, bytes | None], list[Link]] = {}
+    groups: dict[tuple[LexemeState, Recording | None], list[Link]] = {}
     for each in distinct:
-        groups.setdefault((each.lexeme, each.captured), []).append(each.link)
+        groups.setdefault((each.lexeme, each.recording), []).append(each.link)
     if len(groups) == len(distinct):
         return tuple(distinct)
     return tuple(
-        join_links(links).configuration(lexeme, captured)
-        for (lexeme, captured), links in groups.items()
+        join_links(links).configuration(lexeme, recording)
+        for (lexeme, recording), links in groups.items()
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlx_structured.errors import LimitExceededError
+from mlx_structured.json_schema.distinct import Canonical, can_all_differ, canonical, value_of
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -15,6 +16,7 @@ from mlx_structured.json_schema.formula import (
     Here,
     Items,
     Length,
+    Unique,
     conjunction,
     disjunction,
     leaves,
@@ -36,10 +38,12 @@ class Written(NamedTuple):
     Arguments:
         place: index of the next item, as far as it matters.
         rest: what has to hold of the items to come, beyond what always holds.
+        seen: the items written, where none may come again; ``None`` stands for an unknown one.
     """
 
     place: int
     rest: Formula
+    seen: frozenset[Canonical | None] = frozenset()
 
 
 class ArrayShape:
@@ -57,6 +61,7 @@ class ArrayShape:
         self._feasible: dict[Written, bool] = {}
         self.low = 0
         self.high: int | None = None
+        self._matters: bool | None = None
         rest: list[Formula] = []
         for part in parts_of(formula):
             if isinstance(part, Length):
@@ -67,7 +72,10 @@ class ArrayShape:
                 self._items.append(part)
             else:
                 rest.append(part)
-        self.rest = conjunction(rest)
+        self.rest = conjunction(part for part in rest if not isinstance(part, Unique))
+        self._all_differ = any(isinstance(part, Unique) for part in rest)
+        self.is_unique = any(isinstance(atom, Unique) for atom in leaves(formula))
+        """Whether it makes a difference which items were written."""
         edges = [self.low, self.high or 0]
         for atom in leaves(formula):
             if isinstance(atom, (Items, Count, Length)):
@@ -103,25 +111,58 @@ class ArrayShape:
             return False
         return self.can_finish(self.start)
 
+    def with_seen(self, written: Written, item: bytes | None) -> Written:
+        """The same after an item of that text, ``None`` for an unknown one."""
+        seen = None if item is None else canonical(item)
+        return written._replace(seen=written.seen | {seen})
+
+    @property
+    def seen_matters(self) -> bool:
+        """Whether which items were written decides how many more can come."""
+        if self._matters is None:
+            places = range(min(max(self.low, self.high or 0), self._items_same_from) + 1)
+            self._matters = any(
+                self._form.few_values(self.values(place)) is not None for place in places
+            )
+        return self._matters
+
     def after_item(self, written: Written) -> list[tuple[ValueSet, Written]]:
         """What may stand at the next index, with how far the array is written then."""
         return [(way.values, after) for way, after in self._ways(written) if self.can_finish(after)]
 
     def _ways(self, written: Written) -> list[tuple[Branch, Written]]:
-        index, rest = written
+        index, rest, seen = written
         if self.high is not None and index >= self.high:
             return []
         values = self.values(index)
+        written_before = self._form.table.either(
+            self._form.table.constant(value_of(each)) for each in seen if each is not None
+        )
+        another = self._form.table.negation(written_before)
+        if self._all_differ:
+            values |= {another}
         following = min(index + 1, self._same_from)
-        read = rest if rest is TRUE else replaced(rest, lambda atom: self._at(atom, index))
+        read = rest if rest is TRUE else replaced(rest, lambda atom: self._at(atom, index, another))
         ways = [Branch(values, TRUE)] if read is TRUE else branches(self._form, read, values)
         return [
-            (way, Written(following, way.rest))
+            (way, Written(following, way.rest, seen))
             for way in ways
             if self._form.is_nonempty(way.values)
         ]
 
-    def _at(self, atom: Formula, index: int) -> Formula:
+    def _can_differ(self, written: Written) -> bool:
+        """Whether the items that must still come can differ from those written."""
+        used = [each for each in written.seen if each is not None]
+        domains = [
+            few
+            for place in range(written.place, self.low)
+            if (few := self._form.few_values(self.values(place))) is not None
+        ]
+        return can_all_differ(domains, used)
+
+    def _at(self, atom: Formula, index: int, another: Node) -> Formula:
+        if isinstance(atom, Unique):
+            return conjunction([self._here(another), atom])
         if isinstance(atom, Items) and _covers(atom, index):
             return conjunction([self._here(atom.value), atom])
         if isinstance(atom, Count) and _covers(atom, index):
@@ -155,10 +196,14 @@ class ArrayShape:
             return formula.low <= count and (formula.high is None or count <= formula.high)
         if isinstance(formula, Count):
             return formula.least == 0
-        return isinstance(formula, Items)
+        return isinstance(formula, (Items, Unique))
 
     def can_finish(self, written: Written) -> bool:
         """Whether some items to come make what is written a valid array."""
+        if self._all_differ and not self._can_differ(written):
+            return False
+        if written.seen:
+            written = written._replace(seen=frozenset())
         if written.rest is TRUE:
             last = min(self.low, self._items_same_from + 1)
             return all(self._form.is_nonempty(self.values(i)) for i in range(written.place, last))

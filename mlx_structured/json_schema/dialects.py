@@ -55,6 +55,7 @@ ENFORCED = frozenset(
         "multipleOf",
         "unevaluatedProperties",
         "unevaluatedItems",
+        "uniqueItems",
     }
 )
 """Keywords that take part in the acceptor."""
@@ -84,7 +85,6 @@ ANNOTATIONS = frozenset(
 
 REFUSED = frozenset(
     {
-        "uniqueItems",
         "$dynamicRef",
         "$dynamicAnchor",
         "$recursiveRef",

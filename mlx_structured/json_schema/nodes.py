@@ -224,7 +224,7 @@ class NodeTable:
 
     def constant(self, value: object) -> Constant:
         """The node of one value, as ``json.loads`` makes it, or of a number as a ``Fraction``."""
-        key = f"number {value}" if isinstance(value, Fraction) else json.dumps(value)
+        key = json.dumps(value, default=lambda fraction: {"\0": str(fraction)})
         node = self._constants.get(key)
         if node is None:
             node = self._constants[key] = Constant(self._count(), "", value)

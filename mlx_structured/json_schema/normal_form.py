@@ -11,10 +11,13 @@ from functools import partial
 from typing import cast
 
 from mlx_structured.json_schema.array_shape import ArrayShape
+from mlx_structured.json_schema.distinct import Canonical, canonical_scalar
 from mlx_structured.json_schema.emptiness import Emptiness
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
+    Count,
+    Exists,
     Formula,
     Holds,
     Items,
@@ -27,6 +30,7 @@ from mlx_structured.json_schema.formula import (
     Within,
     conjunction,
     disjunction,
+    leaves,
     negation,
     parts_of,
     replaced,
@@ -58,6 +62,15 @@ MAX_SCALARS = 1_000
 """Enums up to this size are decided value by value."""
 
 
+def nodes_of(atom: Formula, table: NodeTable) -> set[Node]:
+    """The nodes that an atom may ask values to satisfy."""
+    if isinstance(atom, (Property, Properties, Exists, Items)):
+        return {atom.value}
+    if isinstance(atom, Count):
+        return {atom.value, table.negation(atom.value)} if atom.most is not None else {atom.value}
+    return set()
+
+
 class NormalForm:
     """What may stand at each value position of one schema, found lazily and memoised.
 
@@ -74,6 +87,7 @@ class NormalForm:
         self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
         self._key_orders: dict[ValueSet, tuple[str, ...]] = {}
         self._expanded: dict[tuple[Node, JsonType], Formula] = {}
+        self._few_values: dict[ValueSet, frozenset[Canonical] | None] = {}
         self._few: dict[Node, frozenset[Scalar] | None] = {}
         self._plainly_empty: dict[ValueSet, bool] = {}
         self._arrays: dict[ValueSet, ArrayShape] = {}
@@ -174,13 +188,19 @@ class NormalForm:
     def _one_of(self, nodes: tuple[Node, ...], of: JsonType) -> Formula:
         """One branch holds, and none of those that can hold together with it."""
         formulas = [self.expanded(node, of) for node in nodes]
-        opposites = [negation(formula, self.table) for formula in formulas]
+        opposites: dict[int, Formula] = {}
+
+        def opposite(index: int) -> Formula:
+            if index not in opposites:
+                opposites[index] = negation(formulas[index], self.table)
+            return opposites[index]
+
         return disjunction(
             conjunction(
                 [
                     formula,
                     *(
-                        opposites[j]
+                        opposite(j)
                         for j, other in enumerate(formulas)
                         if j != i and not self._is_plainly_apart(formula, other)
                     ),
@@ -247,6 +267,21 @@ class NormalForm:
         inner = node.inner if isinstance(node, Negation) else node
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
 
+    def few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
+        """The values at a position, if they are few scalars; containers count as many."""
+        if values in self._few_values:
+            return self._few_values[values]
+        found = self._find_few_values(values)
+        if not self.is_searching:
+            self._few_values[values] = found
+        return found
+
+    def _find_few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
+        if self.array(values) is not None or self.object(values) is not None:
+            return None
+        found = self._scalars_if_few(values)
+        return None if found is None else frozenset(canonical_scalar(x.value) for x in found)
+
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         """The scalars that satisfy the node, if nothing else does and they are few."""
         if node not in self._few:
@@ -256,11 +291,14 @@ class NormalForm:
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
             return None
+        return self._scalars_if_few(frozenset((node,)))
+
+    def _scalars_if_few(self, position: ValueSet) -> frozenset[Scalar] | None:
         found: list[Scalar] = []
         for of in TYPES:
             if of in CONTAINERS:
                 continue
-            members = self.scalars(frozenset((node,)), of)
+            members = self.scalars(position, of)
             if isinstance(members, Language):
                 values: Iterable[object] | None = words(members, MAX_SCALARS)
             elif isinstance(members, NumberSet):
@@ -288,12 +326,33 @@ class NormalForm:
             found = self._plainly_empty[values] = self._find_plainly_empty(values)
         return found
 
+    def _is_plainly_false(self, node: Node, of: JsonType) -> bool:
+        if isinstance(node, Negation):
+            return self.expanded(node.inner, of) is TRUE
+        return self.expanded(node, of) is FALSE
+
+    def expand_all(self) -> None:
+        """Take every node that can come into play down to atoms.
+
+        Raises:
+            UnsupportedSchemaError: where the opposite of a keyword may be asked for that has none.
+        """
+        seen = set(self.root)
+        stack = list(self.root)
+        while stack:
+            node = stack.pop()
+            for of in CONTAINERS:
+                for leaf in leaves(self.expanded(node, of)):
+                    new = nodes_of(leaf, self.table) - seen
+                    seen |= new
+                    stack += new
+
     def _find_plainly_empty(self, values: ValueSet) -> bool:
         if any(isinstance(node, NoValue) for node in values):
             return True
         for of in TYPES:
             if of in CONTAINERS:
-                if all(self.expanded(node, of) is not FALSE for node in values):
+                if not any(self._is_plainly_false(node, of) for node in values):
                     return False
             elif self.has_scalar(values, of):
                 return False

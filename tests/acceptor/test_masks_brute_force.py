@@ -56,6 +56,45 @@ SCHEMAS: dict[str, object] = {
         },
         "$ref": "#/$defs/tree",
     },
+    "items that differ": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+    "few items that differ": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"enum": ["a", "ab", 1, 12, None]},
+        "minItems": 3,
+    },
+    "containers that differ": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"properties": {"a": {"type": "integer"}, "ab": {"uniqueItems": True}}},
+    },
+    "one of several": {
+        "oneOf": [
+            {"properties": {"a": {"const": 1}, "ab": {"type": "string"}}, "required": ["a"]},
+            {"properties": {"a": {"const": 12}, "ab": {"type": "integer"}}, "required": ["a"]},
+            {"type": ["string", "array"]},
+            {"maxLength": 3},
+        ]
+    },
+    "conditions": {
+        "type": "object",
+        "if": {"properties": {"a": {"type": "integer"}}, "required": ["a"]},
+        "then": {"dependentRequired": {"ab": ["abc"]}, "maxProperties": 3},
+        "else": {"not": {"required": ["ab"]}, "minProperties": 2},
+    },
+    "patterns of keys": {
+        "patternProperties": {"^a": {"type": "integer"}, "b$": {"minimum": 5}},
+        "propertyNames": {"maxLength": 3},
+        "unevaluatedProperties": {"const": "x"},
+        "anyOf": [{"properties": {"c": True}}, {"properties": {"d": True}, "required": ["d"]}],
+    },
+    "contains": {
+        "type": "array",
+        "contains": {"type": "integer", "multipleOf": 4},
+        "minContains": 1,
+        "maxContains": 2,
+        "unevaluatedItems": {"type": "string"},
+    },
     "prefix": {
         "prefixItems": [{"type": "integer"}, {"const": "x"}],
         "items": False,

@@ -12,6 +12,7 @@ from mlx_structured.json_schema.formula import (
     Formula,
     Items,
     Length,
+    Unique,
     conjunction,
 )
 from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
@@ -85,3 +86,8 @@ def contains_children(node: SchemaNode, value: Any) -> Iterable[Node]:
 def only_beside_contains(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``minContains`` and ``maxContains`` say nothing by themselves."""
     return TRUE
+
+
+def unique_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``uniqueItems`` (2020-12 validation, section 6.4.3)."""
+    return Unique(f"{node.pointer}/uniqueItems") if value else TRUE

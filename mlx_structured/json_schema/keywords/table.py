@@ -78,6 +78,7 @@ KEYWORDS: Mapping[str, Keyword] = {
     "maxItems": Keyword(_ARRAY, arrays.max_items),
     "prefixItems": Keyword(_ARRAY, arrays.prefix_items, arrays.prefix_items_children),
     "items": Keyword(_ARRAY, arrays.items, arrays.items_children),
+    "uniqueItems": Keyword(_ARRAY, arrays.unique_items),
     "additionalItems": Keyword(_ARRAY, arrays.additional_items, arrays.additional_items_children),
     "contains": Keyword(_ARRAY, arrays.contains, arrays.contains_children),
     "minContains": Keyword(_ARRAY, arrays.only_beside_contains),
