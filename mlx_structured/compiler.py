@@ -14,8 +14,8 @@ from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.errors import LimitExceededError, SchemaError, UnsatisfiableSchemaError
-from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, find_dialect
-from mlx_structured.json_schema.nodes import NodeTable, dialect_of
+from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
+from mlx_structured.json_schema.nodes import NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support
 from mlx_structured.languages.number_set import NumberSet
@@ -104,8 +104,16 @@ def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Regist
     metaschemas: referencing.Registry[Any] = METASCHEMAS
     if isinstance(registry, referencing.Registry):
         return registry.combine(metaschemas)
-    documents: list[tuple[str, referencing.Resource[Any]]] = []
-    for uri, schema in (registry or {}).items():
-        of = dialect_of(schema, dialect)
-        documents.append((uri, of.specification.create_resource(schema)))
-    return metaschemas.with_resources(documents)
+    documents = dict(registry or {})
+    by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
+    opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
+    dialects = Dialects(dialect)
+    named = metaschemas.with_resources(opaque.items())
+    return metaschemas.with_resources(
+        (uri, dialects.of(schema, named).specification.create_resource(schema))
+        for uri, schema in documents.items()
+    )
+
+
+def _has_name(schema: object) -> bool:
+    return isinstance(schema, Mapping) and isinstance(schema.get("$id"), str)

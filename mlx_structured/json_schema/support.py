@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from jsonschema_specifications import REGISTRY as METASCHEMAS
+
 from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
 from mlx_structured.json_schema.dialects import REFUSED
 from mlx_structured.json_schema.keywords import KEYWORDS
@@ -78,7 +80,8 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:
-    if name == "format" and value in UNSUPPORTED_FORMATS:
+    # In the drafts' own metaschemas a format that isn't enforced stays the annotation that it is.
+    if name == "format" and value in UNSUPPORTED_FORMATS and node.scope.base_uri not in METASCHEMAS:
         raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
         if isinstance(value, Mapping):

@@ -29,8 +29,6 @@ LATER: dict[str, Any] = {
     "uniqueItems": True,
     "unevaluatedProperties": False,
     "unevaluatedItems": False,
-    "$dynamicRef": "#",
-    "$dynamicAnchor": "here",
 }
 PLACES: list[tuple[Any, str]] = [
     ({"properties": {"a/b": {"items": "HERE"}}}, "/properties/a~1b/items"),

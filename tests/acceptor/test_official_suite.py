@@ -11,7 +11,6 @@ import pytest
 from shared_files import shared
 
 from mlx_structured import (
-    SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
     compile_json_schema,
@@ -29,8 +28,8 @@ JUDGED_SO_FAR = {
     "draft4": 573,
     "draft6": 794,
     "draft7": 870,
-    "draft2019-09": 973,
-    "draft2020-12": 988,
+    "draft2019-09": 1012,
+    "draft2020-12": 1035,
 }
 """How many of the tests have a schema that compiles. May only grow."""
 
@@ -78,10 +77,6 @@ def judge_group(draft: str, file: str, group: dict[str, Any]) -> Iterator[Judgem
         pass
     except UnsupportedSchemaError:
         supported = False
-    except SchemaError as error:
-        if error.pointer != "/$schema":
-            raise
-        supported = False  # a metaschema of one's own
     for test in group["tests"]:
         accepted = acceptor is not None and acceptor.accepts(json.dumps(test["data"]))
         yield Judgement(
