@@ -37,8 +37,9 @@ def compile_json_schema(
         schema: a JSON Schema as a dict, a bool, or JSON text.
         style: which texts of a value may be written: a preset's name (``"spaced"``, ``"compact"``,
             ``"pretty"``, ``"flexible"``, ``"any"``) or a :class:`~mlx_structured.style.Style`.
-        registry: documents that references may lead to, as a mapping of URI to schema or a
-            ``referencing.Registry``. Nothing is fetched from the network.
+        registry: documents that references may lead to, and metaschemas that ``$schema`` may
+            name, as a mapping of URI to schema or a ``referencing.Registry``. Nothing is fetched
+            from the network.
         default_dialect: the URI of the metaschema of documents without ``$schema``.
 
     Raises:
