@@ -14,8 +14,8 @@ from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.errors import LimitExceededError, SchemaError, UnsatisfiableSchemaError
-from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, find_dialect
-from mlx_structured.json_schema.nodes import NodeTable, dialect_of
+from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
+from mlx_structured.json_schema.nodes import NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support
 from mlx_structured.languages.number_set import NumberSet
@@ -30,6 +30,7 @@ def compile_json_schema(
     style: str | Style = "spaced",
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
+    formats: bool = True,
 ) -> Acceptor:
     """The acceptor of the JSON texts whose value satisfies a schema.
 
@@ -37,9 +38,11 @@ def compile_json_schema(
         schema: a JSON Schema as a dict, a bool, or JSON text.
         style: which texts of a value may be written: a preset's name (``"spaced"``, ``"compact"``,
             ``"pretty"``, ``"flexible"``, ``"any"``) or a :class:`~mlx_structured.style.Style`.
-        registry: documents that references may lead to, as a mapping of URI to schema or a
-            ``referencing.Registry``. Nothing is fetched from the network.
+        registry: documents that references may lead to, and metaschemas that ``$schema`` may
+            name, as a mapping of URI to schema or a ``referencing.Registry``. Nothing is fetched
+            from the network.
         default_dialect: the URI of the metaschema of documents without ``$schema``.
+        formats: whether ``format`` is enforced, or only an annotation.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
@@ -51,7 +54,8 @@ def compile_json_schema(
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     try:
-        return _compile(_parse(schema), written, _registry(registry, dialect), dialect)
+        table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
+        return _compile(_parse(schema), written, table)
     except RecursionError as error:
         raise LimitExceededError(
             "the schema is nested too deeply: it has a chain of more than a hundred subschemas "
@@ -59,10 +63,7 @@ def compile_json_schema(
         ) from error
 
 
-def _compile(
-    parsed: Any, written: Style, registry: referencing.Registry[Any], dialect: Dialect
-) -> Acceptor:
-    table = NodeTable(registry, dialect)
+def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
     root = table.root(parsed)
     check_support(root)
 
@@ -105,8 +106,16 @@ def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Regist
     metaschemas: referencing.Registry[Any] = METASCHEMAS
     if isinstance(registry, referencing.Registry):
         return registry.combine(metaschemas)
-    documents: list[tuple[str, referencing.Resource[Any]]] = []
-    for uri, schema in (registry or {}).items():
-        of = dialect_of(schema, dialect)
-        documents.append((uri, of.specification.create_resource(schema)))
-    return metaschemas.with_resources(documents)
+    documents = dict(registry or {})
+    by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
+    opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
+    dialects = Dialects(dialect)
+    named = metaschemas.with_resources(opaque.items())
+    return metaschemas.with_resources(
+        (uri, dialects.of(schema, named).specification.create_resource(schema))
+        for uri, schema in documents.items()
+    )
+
+
+def _has_name(schema: object) -> bool:
+    return isinstance(schema, Mapping) and isinstance(schema.get("$id"), str)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema.validators
 import referencing.jsonschema
 from jsonschema.protocols import Validator
-from referencing import Specification
+from referencing import Registry, Specification
+from referencing.exceptions import Unresolvable
 
-from mlx_structured.errors import SchemaError
+from mlx_structured.errors import SchemaError, UnsupportedSchemaError
+from mlx_structured.json_schema.pointers import escape_pointer
 
 ENFORCED = frozenset(
     {
         "$ref",
+        "$dynamicRef",
+        "$recursiveRef",
         "type",
         "enum",
         "const",
@@ -66,6 +70,9 @@ ANNOTATIONS = frozenset(
         "$id",
         "id",
         "$anchor",
+        "$dynamicAnchor",
+        "$recursiveAnchor",
+        "$vocabulary",
         "$comment",
         "$defs",
         "definitions",
@@ -83,24 +90,79 @@ ANNOTATIONS = frozenset(
 )
 """Keywords that say nothing about which values are valid."""
 
-REFUSED = frozenset(
-    {
-        "$dynamicRef",
-        "$dynamicAnchor",
-        "$recursiveRef",
-        "$recursiveAnchor",
-        "$vocabulary",
-    }
-)
-"""Keywords of the specification that are not enforced, and so lead to an error."""
-
 NEUTRAL: Mapping[str, object] = {"uniqueItems": False}
 """Values with which a keyword says nothing."""
 
+_VALIDATION = frozenset(
+    {
+        "type",
+        "enum",
+        "const",
+        "multipleOf",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "maxContains",
+        "minContains",
+        "maxProperties",
+        "minProperties",
+        "required",
+        "dependentRequired",
+    }
+)
+_APPLICATOR = frozenset(
+    {
+        "items",
+        "contains",
+        "additionalProperties",
+        "properties",
+        "patternProperties",
+        "dependentSchemas",
+        "propertyNames",
+        "if",
+        "then",
+        "else",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+    }
+)
+_UNEVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_FORMAT = frozenset({"format"})
+_NO_KEYWORDS: frozenset[str] = frozenset()
+_VOCABULARIES_2019: Mapping[str, frozenset[str]] = {
+    "https://json-schema.org/draft/2019-09/vocab/core": _NO_KEYWORDS,
+    "https://json-schema.org/draft/2019-09/vocab/applicator": _APPLICATOR
+    | _UNEVALUATED
+    | {"additionalItems"},
+    "https://json-schema.org/draft/2019-09/vocab/validation": _VALIDATION,
+    "https://json-schema.org/draft/2019-09/vocab/format": _FORMAT,
+    "https://json-schema.org/draft/2019-09/vocab/meta-data": _NO_KEYWORDS,
+    "https://json-schema.org/draft/2019-09/vocab/content": _NO_KEYWORDS,
+}
+_VOCABULARIES_2020: Mapping[str, frozenset[str]] = {
+    "https://json-schema.org/draft/2020-12/vocab/core": _NO_KEYWORDS,
+    "https://json-schema.org/draft/2020-12/vocab/applicator": _APPLICATOR | {"prefixItems"},
+    "https://json-schema.org/draft/2020-12/vocab/unevaluated": _UNEVALUATED,
+    "https://json-schema.org/draft/2020-12/vocab/validation": _VALIDATION,
+    "https://json-schema.org/draft/2020-12/vocab/format-annotation": _FORMAT,
+    "https://json-schema.org/draft/2020-12/vocab/format-assertion": _FORMAT,
+    "https://json-schema.org/draft/2020-12/vocab/meta-data": _NO_KEYWORDS,
+    "https://json-schema.org/draft/2020-12/vocab/content": _NO_KEYWORDS,
+}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Dialect:
-    """One draft of the specification.
+    """One draft of the specification, or what a metaschema of one's own makes of it.
 
     Arguments:
         name: for messages.
@@ -112,6 +174,9 @@ class Dialect:
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
         exclusive_bounds_are_flags: in draft 4 ``exclusiveMinimum`` is a boolean.
         contains_evaluates: since 2020-12 ``contains`` counts for ``unevaluatedItems``.
+        vocabularies: since 2019-09, the draft's keywords that say something about values, by the
+            URI of their vocabulary; without the core vocabulary's, which is always in use.
+        silent: keywords that say nothing, as the metaschema doesn't use their vocabulary.
     """
 
     name: str
@@ -122,6 +187,8 @@ class Dialect:
     ref_hides_siblings: bool = False
     exclusive_bounds_are_flags: bool = False
     contains_evaluates: bool = False
+    vocabularies: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    silent: frozenset[str] = frozenset()
 
 
 _SINCE_2019 = frozenset(
@@ -133,14 +200,12 @@ _SINCE_2019 = frozenset(
         "unevaluatedProperties",
         "unevaluatedItems",
         "$recursiveRef",
-        "$recursiveAnchor",
-        "$vocabulary",
     }
 )
-_SINCE_2020 = frozenset({"prefixItems", "$dynamicRef", "$dynamicAnchor"})
+_SINCE_2020 = frozenset({"prefixItems", "$dynamicRef"})
 _SINCE_7 = frozenset({"if", "then", "else"})
 _SINCE_6 = frozenset({"const", "contains", "propertyNames"})
-_ONLY_2019 = frozenset({"$recursiveRef", "$recursiveAnchor"})
+_ONLY_2019 = frozenset({"$recursiveRef"})
 
 
 def _of_objects(specification: Specification[Any]) -> Specification[Any]:
@@ -194,6 +259,7 @@ DRAFT201909 = Dialect(
     referencing.jsonschema.DRAFT201909,
     jsonschema.validators.Draft201909Validator,
     unknown=_SINCE_2020 | {"dependencies"},
+    vocabularies=_VOCABULARIES_2019,
 )
 DRAFT202012 = Dialect(
     "draft 2020-12",
@@ -202,6 +268,7 @@ DRAFT202012 = Dialect(
     jsonschema.validators.Draft202012Validator,
     unknown=_ONLY_2019 | {"dependencies", "additionalItems"},
     contains_evaluates=True,
+    vocabularies=_VOCABULARIES_2020,
 )
 
 DIALECTS: Mapping[str, Dialect] = {
@@ -210,8 +277,94 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def find_dialect(uri: str, pointer: str = "/$schema") -> Dialect:
-    """The dialect with that metaschema identifier. Raises ``SchemaError`` for any other."""
+    """The draft with that metaschema identifier. Raises ``SchemaError`` for any other."""
     dialect = DIALECTS.get(uri.removesuffix("#"))
     if dialect is None:
-        raise SchemaError(f"unknown dialect {uri!r}; known are {', '.join(DIALECTS)}", pointer)
+        raise SchemaError(
+            f"unknown dialect {uri!r}; known are {', '.join(DIALECTS)}, and in $schema "
+            "metaschemas in the registry that lead to one of them by their own $schema",
+            pointer,
+        )
     return dialect
+
+
+def silent_keywords(draft: Dialect, metaschema: Mapping[str, Any], uri: str) -> frozenset[str]:
+    """The keywords whose vocabulary a metaschema doesn't use (2020-12 core, section 8.1.2).
+
+    Raises:
+        UnsupportedSchemaError: if it requires a vocabulary that the draft doesn't have.
+    """
+    used = metaschema.get("$vocabulary")
+    if not draft.vocabularies or not isinstance(used, Mapping):
+        return frozenset()
+    for vocabulary, required in used.items():
+        if required and vocabulary not in draft.vocabularies:
+            raise UnsupportedSchemaError(
+                "$vocabulary",
+                f"{uri}#/$vocabulary/{escape_pointer(vocabulary)}",
+                f"requires a vocabulary that does not belong to {draft.name}",
+            )
+    spoken = _union(keywords for of, keywords in draft.vocabularies.items() if of in used)
+    return _union(draft.vocabularies.values()) - spoken
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
+
+
+class Dialects:
+    """What ``$schema`` may name: the drafts, and metaschemas among the documents at hand.
+
+    The draft of a metaschema's schemas is the one that its own ``$schema`` leads to; its
+    ``$vocabulary`` says which of the draft's keywords count.
+
+    Arguments:
+        default: the dialect of documents that don't name one.
+    """
+
+    def __init__(self, default: Dialect) -> None:
+        self.default = default
+        self._known = dict(DIALECTS)
+
+    def of(
+        self, schema: Any, registry: Registry[Any], default: Dialect | None = None, place: str = ""
+    ) -> Dialect:
+        """The dialect that a schema names, or the default.
+
+        Arguments:
+            registry: the documents among which metaschemas are looked for.
+            default: the dialect that holds around the schema, if that isn't the one of documents.
+            place: where the schema stands, for messages.
+
+        Raises:
+            SchemaError: for a name that leads to no draft.
+            UnsupportedSchemaError: for a metaschema that requires an unknown vocabulary.
+        """
+        if isinstance(schema, Mapping) and isinstance(schema.get("$schema"), str):
+            return self._named(schema["$schema"], registry, f"{place}/$schema", frozenset())
+        return self.default if default is None else default
+
+    def _named(
+        self, name: str, registry: Registry[Any], pointer: str, waiting: frozenset[str]
+    ) -> Dialect:
+        uri = name.removesuffix("#")
+        dialect = self._known.get(uri)
+        if dialect is not None:
+            return dialect
+        metaschema = None if uri in waiting else _document(uri, registry)
+        if not isinstance(metaschema, Mapping):
+            return find_dialect(name, pointer)
+        own = metaschema.get("$schema")
+        draft = self.default
+        if isinstance(own, str):
+            draft = self._named(own, registry, pointer, waiting | {uri})
+        silent = silent_keywords(draft, metaschema, uri)
+        dialect = self._known[uri] = replace(draft, uri=uri, silent=silent)
+        return dialect
+
+
+def _document(uri: str, registry: Registry[Any]) -> object:
+    try:
+        return registry.resolver().lookup(uri).contents
+    except (Unresolvable, ValueError):
+        return None

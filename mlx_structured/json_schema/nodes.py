@@ -10,21 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import referencing
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError
-from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, REFUSED, Dialect, find_dialect
+from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
-from mlx_structured.json_schema.pointers import escape_pointer, target_pointer
+from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
+from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
 
-Resolver: TypeAlias = "referencing._core.Resolver[Any]"
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
 CONTAINERS = frozenset({"array", "object"})
+REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 
 
 def json_type(value: object) -> JsonType:
@@ -94,26 +95,6 @@ class Either(Node):
         self.nodes = nodes
 
 
-class Scope(NamedTuple):
-    """Where a schema stands: what its references and keywords mean."""
-
-    resolver: Resolver
-    dialect: Dialect
-
-    def within(self, schema: Mapping[str, Any], pointer: str) -> Scope:
-        """The scope of a subschema, which may have an identifier or a dialect of its own."""
-        dialect = dialect_of(schema, self.dialect, pointer)
-        resource = dialect.specification.create_resource(schema)
-        return Scope(self.resolver.in_subresource(resource), dialect)
-
-
-def dialect_of(schema: Any, default: Dialect, pointer: str = "") -> Dialect:
-    """The dialect that the schema at ``pointer`` names, or the default."""
-    if isinstance(schema, Mapping) and isinstance(schema.get("$schema"), str):
-        return find_dialect(schema["$schema"], f"{pointer}/$schema")
-    return default
-
-
 class SchemaNode(Node):
     """A schema object with the place where it stands."""
 
@@ -162,15 +143,19 @@ class NodeTable:
         dialect: the dialect of documents that don't name one.
     """
 
-    def __init__(self, registry: referencing.Registry[Any], dialect: Dialect) -> None:
-        self._dialect = dialect
+    def __init__(
+        self, registry: referencing.Registry[Any], dialect: Dialect, *, formats: bool = True
+    ) -> None:
+        self._formats = formats
+        self._dialects = Dialects(dialect)
         self._registry = registry
-        self._by_identity: dict[tuple[int, str, str], Node] = {}
-        self._by_content: dict[tuple[str, str, str], Node] = {}
         self._unions: dict[frozenset[Node], Either] = {}
+        self._dynamic_anchors = DynamicAnchors()
+        self._by_identity: dict[tuple[int, Scope], Node] = {}
+        self._by_content: dict[tuple[str, Scope], Node] = {}
         self._negations: dict[Node, Negation] = {}
         self._constants: dict[str, Constant] = {}
-        self._resolving: set[tuple[int, str, str]] = set()
+        self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
@@ -182,22 +167,27 @@ class NodeTable:
         """The node of a whole document. Raises ``SchemaError`` if it isn't valid."""
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
-        dialect = dialect_of(schema, self._dialect)
+        dialect = self._dialects.of(schema, self._registry)
         self._metaschema.check(schema, dialect, "")
         resource = dialect.specification.create_resource(schema)
         uri = self._root_uri = resource.id() or ""
-        registry = self._registry.with_resource(uri, resource)
+        self._registry = self._registry.with_resource(uri, resource)
         if uri:
-            registry = registry.with_resource("", resource)
-        return self._node(schema, Scope(registry.resolver(uri), dialect), "")
+            self._registry = self._registry.with_resource("", resource)
+        return self._node(schema, self._entered(Scope(uri, dialect)), "")
 
     def child(self, parent: SchemaNode, schema: Any, pointer: str) -> Node:
-        """The node of a subschema of ``parent``."""
+        """The node of a subschema of ``parent``, which may have an identifier or a dialect."""
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
         if not isinstance(schema, dict):
             raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
-        return self._node(schema, parent.scope.within(schema, pointer), pointer)
+        around = parent.scope
+        dialect = self._dialects.of(schema, self._registry, around.dialect, pointer)
+        scope = Scope(around.base_uri_of(schema, dialect), dialect, around.dynamic)
+        if scope.base_uri != around.base_uri:
+            scope = self._entered(scope)
+        return self._node(schema, scope, pointer)
 
     def negation(self, node: Node) -> Node:
         """The node of the values that don't satisfy ``node``."""
@@ -234,32 +224,54 @@ class NodeTable:
         """The node that the reference under ``keyword`` of ``node`` leads to."""
         reference = node.keywords[keyword]
         pointer = f"{node.pointer}/{keyword}"
-        base_uri = node.scope.resolver._base_uri
+        around = node.scope
+        if keyword == "$recursiveRef" and reference != "#":
+            raise SchemaError(f"only '#' has a meaning here, not {reference!r}", pointer)
         try:
-            resolved = node.scope.resolver.lookup(reference)
-            target = target_pointer(reference, base_uri, self._root_uri, pointer)
+            uri, fragment = split_reference(reference, around.base_uri)
+            schema, base_uri = self._lookup(uri, fragment)
+            name = dynamic_name(keyword, fragment, schema)
+            outermost = None if name is None else around.outermost(name)
+            if outermost is not None:
+                uri = outermost
+                schema, base_uri = self._lookup(uri, fragment)
         except (Unresolvable, ValueError) as error:
             raise SchemaError(
                 f"reference {reference!r} leads nowhere; "
                 "pass the document that it names in the registry",
                 pointer,
             ) from error
-        schema = resolved.contents
+        target = target_pointer(uri, fragment, self._root_uri, pointer)
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
         if not isinstance(schema, dict):
             raise SchemaError(f"reference {reference!r} leads to no schema", pointer)
-        resolver = resolved.resolver
-        document = resolver._registry.get(resolver._base_uri)
-        dialect = node.dialect
+        document = self._registry.get(base_uri)
+        dialect = around.dialect
         if document is not None:
-            dialect = dialect_of(document.contents, dialect, resolver._base_uri)
-        dialect = dialect_of(schema, dialect, target)
+            dialect = self._dialects.of(document.contents, self._registry, dialect, base_uri)
+        dialect = self._dialects.of(schema, self._registry, dialect, target)
         self._metaschema.check(schema, dialect, target)
-        return self._node(schema, Scope(resolver, dialect), target)
+        scope = Scope(base_uri, dialect, around.dynamic)
+        return self._node(schema, self._entered(scope), target)
+
+    def _lookup(self, uri: str, fragment: str) -> tuple[Any, str]:
+        """A place in a document, and the base URI there."""
+        # A resolver without history: by its own, every anchor that can be dynamic would be.
+        resolved = self._registry.resolver(uri).lookup("#" + fragment)
+        self._registry = resolved.resolver._registry
+        base_uri = resolved.resolver._base_uri
+        is_anchor = fragment and not fragment.startswith("/")
+        if is_anchor and base_uri not in self._registry:
+            base_uri = uri  # the anchor's resource has its identifier joined to itself
+        return resolved.contents, base_uri
+
+    def _entered(self, scope: Scope) -> Scope:
+        """The scope with the dynamic anchors of the resource that it is in."""
+        return scope.entered(self._dynamic_anchors.of(scope, self._registry))
 
     def _node(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
-        identity = (id(schema), scope.resolver._base_uri, scope.dialect.uri)
+        identity = (id(schema), scope)
         node = self._by_identity.get(identity)
         if node is None:
             if identity in self._resolving:
@@ -274,21 +286,26 @@ class NodeTable:
         return node
 
     def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
+        dialect = scope.dialect
         keywords = {
             keyword: value
             for keyword, value in schema.items()
-            if keyword in ENFORCED or (keyword in REFUSED and value != NEUTRAL.get(keyword, ...))
+            if keyword in ENFORCED and value != NEUTRAL.get(keyword, ...)
+            if keyword not in dialect.silent and (keyword != "format" or self._formats)
         }
         if not keywords:
             return self.any_value
-        content = (json.dumps(keywords), scope.resolver._base_uri, scope.dialect.uri)
+        content = (json.dumps(keywords), scope)
         node = self._by_content.get(content)
         if node is None:
             made = SchemaNode(self._count(), pointer, keywords, scope, self)
-            only_reference = "$ref" in keywords and (
-                scope.dialect.ref_hides_siblings or len(keywords) == 1
-            )
-            node = self.reference(made, "$ref") if only_reference else made
+            first = next(iter(keywords))
+            if dialect.ref_hides_siblings and "$ref" in keywords:
+                node = self.reference(made, "$ref")
+            elif len(keywords) == 1 and first in REFERENCES - dialect.unknown:
+                node = self.reference(made, first)
+            else:
+                node = made
             self._by_content[content] = node
         return node
 

@@ -16,19 +16,27 @@ def join_pointer(tokens: Iterable[object]) -> str:
     return "".join("/" + escape_pointer(str(token)) for token in tokens)
 
 
-def target_pointer(reference: str, base_uri: str, root_uri: str, pointer: str) -> str:
+def split_reference(reference: str, base_uri: str) -> tuple[str, str]:
+    """The URI of the document that a reference names, and the fragment.
+
+    Raises:
+        ValueError: if it isn't a URI reference.
+    """
+    if reference.startswith("#"):
+        return base_uri, reference[1:]
+    uri, fragment = urldefrag(urljoin(base_uri, reference))
+    return uri, fragment
+
+
+def target_pointer(uri: str, fragment: str, root_uri: str, pointer: str) -> str:
     """The place that a reference leads to, with its URI if that isn't the root's.
 
     Arguments:
-        reference: what stands under ``$ref``.
-        base_uri: the URI that the reference is relative to.
+        uri: the URI of the target's document.
+        fragment: what follows it after ``#``.
         root_uri: the URI of the whole schema.
         pointer: the place of the reference itself, which stands for anchors.
     """
-    if reference.startswith("#"):
-        uri, fragment = base_uri, reference[1:]
-    else:
-        uri, fragment = urldefrag(urljoin(base_uri, reference))
     if fragment and not fragment.startswith("/"):
         return pointer if uri == root_uri else f"{uri}#{fragment}"
     place = unquote(fragment)

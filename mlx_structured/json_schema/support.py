@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from jsonschema_specifications import REGISTRY as METASCHEMAS
+
 from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
-from mlx_structured.json_schema.dialects import REFUSED
 from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.json_schema.nodes import Node, SchemaNode
@@ -42,8 +43,6 @@ def check_support(root: Node) -> None:
                 raise UnsupportedSchemaError(
                     name, pointer, f"does not belong to {node.dialect.name}"
                 )
-            if name in REFUSED:
-                raise UnsupportedSchemaError(name, pointer)
             if keyword is None:
                 continue
             if name in ("pattern", "format", "patternProperties"):
@@ -78,7 +77,8 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:
-    if name == "format" and value in UNSUPPORTED_FORMATS:
+    # In the drafts' own metaschemas a format that isn't enforced stays the annotation that it is.
+    if name == "format" and value in UNSUPPORTED_FORMATS and node.scope.base_uri not in METASCHEMAS:
         raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
         if isinstance(value, Mapping):

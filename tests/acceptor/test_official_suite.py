@@ -11,7 +11,6 @@ import pytest
 from shared_files import shared
 
 from mlx_structured import (
-    SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
     compile_json_schema,
@@ -26,11 +25,11 @@ DIALECTS = {
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
 JUDGED_SO_FAR = {
-    "draft4": 573,
-    "draft6": 794,
-    "draft7": 870,
-    "draft2019-09": 1157,
-    "draft2020-12": 1187,
+    "draft4": 618,
+    "draft6": 839,
+    "draft7": 927,
+    "draft2019-09": 1259,
+    "draft2020-12": 1299,
 }
 """How many of the tests have a schema that compiles. May only grow."""
 
@@ -73,15 +72,12 @@ def judge_group(draft: str, file: str, group: dict[str, Any]) -> Iterator[Judgem
             style="any",
             registry=remotes(draft),
             default_dialect=DIALECTS[draft],
+            formats=file != "format.json",
         )
     except UnsatisfiableSchemaError:
         pass
     except UnsupportedSchemaError:
         supported = False
-    except SchemaError as error:
-        if error.pointer != "/$schema":
-            raise
-        supported = False  # a metaschema of one's own
     for test in group["tests"]:
         accepted = acceptor is not None and acceptor.accepts(json.dumps(test["data"]))
         yield Judgement(

@@ -27,6 +27,24 @@ def reference_children(node: SchemaNode, value: Any) -> Iterable[Node]:
     return (node.reference("$ref"),)
 
 
+def dynamic_reference(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``$dynamicRef`` (2020-12 core, section 8.2.3.2)."""
+    return Holds(node.reference("$dynamicRef"))
+
+
+def dynamic_reference_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return (node.reference("$dynamicRef"),)
+
+
+def recursive_reference(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
+    """``$recursiveRef`` (2019-09 core, section 8.2.4.2.1)."""
+    return Holds(node.reference("$recursiveRef"))
+
+
+def recursive_reference_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    return (node.reference("$recursiveRef"),)
+
+
 def all_of(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``allOf`` (2020-12 core, section 10.2.1.1)."""
     return conjunction(Holds(child) for child in all_of_children(node, value))

@@ -49,6 +49,12 @@ _OBJECT = frozenset({"object"})
 
 KEYWORDS: Mapping[str, Keyword] = {
     "$ref": Keyword(_EVERY, in_place.reference, in_place.reference_children, in_place=True),
+    "$dynamicRef": Keyword(
+        _EVERY, in_place.dynamic_reference, in_place.dynamic_reference_children, in_place=True
+    ),
+    "$recursiveRef": Keyword(
+        _EVERY, in_place.recursive_reference, in_place.recursive_reference_children, in_place=True
+    ),
     "allOf": Keyword(_EVERY, in_place.all_of, in_place.all_of_children, in_place=True),
     "anyOf": Keyword(_EVERY, in_place.any_of, in_place.any_of_children, in_place=True),
     "oneOf": Keyword(_EVERY, in_place.one_of, in_place.one_of_children, in_place=True),
