@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
@@ -71,7 +72,8 @@ def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
     form = NormalForm(table, root, has_text)
-    form.expand_all()
+    if table.asks_for_unique_items:
+        form.expand_all()
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
     return Acceptor(DocumentNetwork(Grammar(form, written)).begin)
@@ -83,7 +85,7 @@ def _parse(schema: object) -> Any:
         raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
     try:
         text = schema if isinstance(schema, str) else json.dumps(_plain(schema), allow_nan=False)
-        parsed = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        parsed = json.loads(text, parse_float=_exact, parse_constant=_exact)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"not JSON: {error}") from error
     if not isinstance(parsed, (dict, bool)):
@@ -95,10 +97,12 @@ def _plain(schema: Mapping[str, Any] | bool) -> object:
     return schema if isinstance(schema, bool) else dict(schema)
 
 
-def _finite(text: str) -> float:
+def _exact(text: str) -> float:
     number = float(text)
     if not isfinite(number):
         raise ValueError(f"the number {text} is out of range")
+    if Decimal(text) != Decimal(repr(number)):
+        raise ValueError(f"the number {text} has more digits than a double keeps")
     return number
 
 
@@ -106,7 +110,11 @@ def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Regist
     metaschemas: referencing.Registry[Any] = METASCHEMAS
     if isinstance(registry, referencing.Registry):
         return registry.combine(metaschemas)
-    documents = dict(registry or {})
+    if registry is not None and not isinstance(registry, Mapping):
+        raise TypeError(
+            f"a registry is a mapping of URI to schema, not a {type(registry).__name__}"
+        )
+    documents = {uri: _parse(schema) for uri, schema in (registry or {}).items()}
     by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
     opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
     dialects = Dialects(dialect)

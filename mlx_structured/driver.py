@@ -40,6 +40,16 @@ class JsonSchemaAcceptorDriver:
     """
 
     def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary) -> None:
+        if not isinstance(acceptor, Acceptor):
+            raise TypeError(
+                f"an Acceptor is needed, not a {type(acceptor).__name__}: "
+                "call compile_json_schema for a schema"
+            )
+        if not isinstance(vocabulary, Vocabulary):
+            raise TypeError(
+                f"a Vocabulary is needed, not a {type(vocabulary).__name__}: "
+                "call Vocabulary.from_tokenizer for a tokenizer"
+            )
         self.acceptor = acceptor
         self.vocabulary = vocabulary
         with LEARNING:

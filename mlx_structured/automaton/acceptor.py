@@ -39,7 +39,8 @@ class Acceptor:
 
 
 def _as_bytes(text: str | bytes) -> bytes:
-    return text.encode() if isinstance(text, str) else text
+    # A lone surrogate becomes bytes that no document has.
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
 
 def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Configuration, ...]:

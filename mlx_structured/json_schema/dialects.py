@@ -258,7 +258,7 @@ DRAFT201909 = Dialect(
     "https://json-schema.org/draft/2019-09/schema",
     referencing.jsonschema.DRAFT201909,
     jsonschema.validators.Draft201909Validator,
-    unknown=_SINCE_2020 | {"dependencies"},
+    unknown=_SINCE_2020,
     vocabularies=_VOCABULARIES_2019,
 )
 DRAFT202012 = Dialect(
@@ -266,7 +266,7 @@ DRAFT202012 = Dialect(
     "https://json-schema.org/draft/2020-12/schema",
     referencing.jsonschema.DRAFT202012,
     jsonschema.validators.Draft202012Validator,
-    unknown=_ONLY_2019 | {"dependencies", "additionalItems"},
+    unknown=_ONLY_2019 | {"additionalItems"},
     contains_evaluates=True,
     vocabularies=_VOCABULARIES_2020,
 )

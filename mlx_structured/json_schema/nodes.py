@@ -157,6 +157,7 @@ class NodeTable:
         self._constants: dict[str, Constant] = {}
         self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
+        self.asks_for_unique_items = False
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
         self.any_value = AnyValue(0, "")
@@ -235,7 +236,7 @@ class NodeTable:
             if outermost is not None:
                 uri = outermost
                 schema, base_uri = self._lookup(uri, fragment)
-        except (Unresolvable, ValueError) as error:
+        except (Unresolvable, ValueError, TypeError) as error:
             raise SchemaError(
                 f"reference {reference!r} leads nowhere; "
                 "pass the document that it names in the registry",
@@ -298,6 +299,7 @@ class NodeTable:
         content = (json.dumps(keywords), scope)
         node = self._by_content.get(content)
         if node is None:
+            self.asks_for_unique_items |= "uniqueItems" in keywords
             made = SchemaNode(self._count(), pointer, keywords, scope, self)
             first = next(iter(keywords))
             if dialect.ref_hides_siblings and "$ref" in keywords:

@@ -98,7 +98,7 @@ class ObjectShape:
         parts = parts_of(formula)
         atoms = list(dict.fromkeys(leaves(formula)))
         named = dict.fromkeys(order)
-        named |= dict.fromkeys(sorted(a.name for a in atoms if isinstance(a, (Required, Property))))
+        named |= dict.fromkeys(a.name for a in atoms if isinstance(a, (Required, Property)))
         self.names = tuple(name for name in named if is_writable(name))
         self._index = {name: i for i, name in enumerate(self.names)}
         self._counts = any(isinstance(atom, (Size, Exists)) for atom in atoms)

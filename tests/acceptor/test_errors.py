@@ -10,11 +10,13 @@ import pytest
 from judging import assert_says_what_to_do
 
 from mlx_structured import (
+    JsonSchemaAcceptorDriver,
     LimitExceededError,
     SchemaError,
     StructuredError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
+    Vocabulary,
     compile_json_schema,
 )
 
@@ -60,9 +62,9 @@ def test_a_keyword_that_is_not_enforced_is_refused_by_name(keyword: str) -> None
 @pytest.mark.parametrize(("schema", "pointer"), PLACES)
 def test_a_keyword_is_refused_wherever_it_can_be_reached(schema: Any, pointer: str) -> None:
     with pytest.raises(UnsupportedSchemaError) as raised:
-        compile_json_schema(put(schema, {"type": "array", "uniqueItems": True}))
+        compile_json_schema(put(schema, {"type": "string", "format": "regex"}))
     assert raised.value.keyword == "format"
-    assert raised.value.pointer == f"{pointer}/uniqueItems"
+    assert raised.value.pointer == f"{pointer}/format"
 
 
 def test_a_keyword_is_refused_in_a_document_of_the_registry() -> None:
@@ -122,7 +124,6 @@ def test_keywords_as_names_of_properties_are_no_keywords() -> None:
 @pytest.mark.parametrize(
     ("draft", "keyword", "value"),
     [
-        (DRAFT202012, "dependencies", {"a": ["b"]}),
         (DRAFT202012, "additionalItems", False),
         (DRAFT202012, "$recursiveRef", "#"),
         (DRAFT201909, "prefixItems", [True]),
@@ -424,3 +425,41 @@ def test_a_format_of_the_specification_that_is_not_enforced_is_refused(name: str
 
 def test_a_format_that_the_specification_does_not_know_is_an_annotation() -> None:
     assert compile_json_schema({"type": "string", "format": "int64"}).accepts('"x"')
+
+
+@pytest.mark.parametrize("place", [False, 3, None, 1.5, "text"])
+def test_a_reference_through_what_is_no_container_leads_nowhere(place: object) -> None:
+    with pytest.raises(SchemaError) as raised:
+        compile_json_schema({"$ref": "#/x-place/0/items", "x-place": place})
+    assert_says_what_to_do(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"minimum": 0.30000000000000000001}',
+        '{"minimum": 1e-400}',
+        '{"const": 0.1000000000000000055}',
+    ],
+)
+def test_a_number_that_a_double_would_round_is_refused(text: str) -> None:
+    with pytest.raises(SchemaError, match="more digits than a double keeps"):
+        compile_json_schema(text)
+
+
+@pytest.mark.parametrize("document", [{"const": float("nan")}, {"const": {1, 2}}, {"enum": [b"a"]}])
+def test_a_document_of_the_registry_that_is_not_json_is_refused(document: object) -> None:
+    with pytest.raises(SchemaError, match="not JSON"):
+        compile_json_schema({"$ref": "http://x/"}, registry={"http://x/": document})
+
+
+def test_text_with_a_lone_surrogate_is_no_document() -> None:
+    assert not compile_json_schema(True).accepts('"\ud800"')
+
+
+def test_wrong_arguments_of_the_driver_are_named() -> None:
+    vocabulary = Vocabulary([b"1", None], eos_token_ids=[1])
+    with pytest.raises(TypeError, match="call compile_json_schema"):
+        JsonSchemaAcceptorDriver({"type": "integer"}, vocabulary)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="from_tokenizer"):
+        JsonSchemaAcceptorDriver(compile_json_schema(True), [b"1"])  # type: ignore[arg-type]
