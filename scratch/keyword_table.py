@@ -1,0 +1,164 @@
+"""Writes the README's table of keywords from the lists that the code itself goes by.
+
+python scratch/keyword_table.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jsonschema_specifications import REGISTRY
+
+from mlx_structured.json_schema.dialects import (
+    ANNOTATIONS,
+    DIALECTS,
+    DRAFT4,
+    DRAFT7,
+    ENFORCED,
+    NEUTRAL,
+    REFUSED,
+)
+from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
+from mlx_structured.languages.formats import FORMATS
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN, END = "<!-- keywords -->\n", "<!-- /keywords -->\n"
+
+TREATMENTS = {"enforced": ENFORCED, "annotation": ANNOTATIONS, "refused": REFUSED}
+REFUSAL = "`UnsupportedSchemaError` with keyword and JSON pointer"
+EXACT = "exact decimals"
+
+GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("type", "enum", "const"), "any JSON value; `type` also as a list"),
+    (("properties", "required", "additionalProperties"), "a key never appears twice"),
+    (("patternProperties", "propertyNames"), "ECMA-262 patterns, searched"),
+    (("minProperties", "maxProperties"), "of any size"),
+    (("dependentRequired", "dependentSchemas", "dependencies"), "keys, or a schema, for a key"),
+    (("unevaluatedProperties", "unevaluatedItems"), "looks into subschemas of the same value"),
+    (("items", "prefixItems", "additionalItems"), "`items` as a list up to draft 2019-09"),
+    (("minItems", "maxItems"), "of any size"),
+    (("contains", "minContains", "maxContains"), "the last two only beside `contains`"),
+    (("uniqueItems",), "by value: 1 and 1.0 are equal, true and 1 are not"),
+    (("minLength", "maxLength"), "in code points"),
+    (("pattern",), "ECMA-262, searched; back-references are refused"),
+    (("format",), "as assertions"),
+    (("minimum", "maximum", "multipleOf"), EXACT),
+    (("exclusiveMinimum", "exclusiveMaximum"), f"{EXACT}; booleans in draft 4"),
+    (("allOf", "anyOf", "oneOf", "not"), "however deep"),
+    (("if", "then", "else"), "the last two only beside `if`"),
+    (("$ref",), "recursion, `$id`, `$anchor`, a registry of other documents"),
+    (
+        ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
+        "looked up from the outermost resource",
+    ),
+    (("$vocabulary",), "in metaschemas"),
+    (
+        ("$schema", "$id", "id", "$anchor", "$defs", "definitions"),
+        "says nothing about values by itself, but gives references and the draft their meaning",
+    ),
+    (
+        (
+            "$comment",
+            "title",
+            "description",
+            "default",
+            "examples",
+            "deprecated",
+            "readOnly",
+            "writeOnly",
+            "contentEncoding",
+            "contentMediaType",
+            "contentSchema",
+        ),
+        "says nothing about values",
+    ),
+)
+"""All keywords of the specification as the table orders them, with what to know of those that
+aren't refused."""
+
+
+NOT_IN_METASCHEMA = {DRAFT4.uri: ("$ref",), DRAFT7.uri: ("writeOnly",)}
+"""Keywords that a draft has though its metaschema doesn't list them."""
+
+
+def specification_keywords() -> dict[str, list[str]]:
+    """Keyword -> the drafts whose metaschemas know it, the oldest first.
+
+    Without what a metaschema only lists as left over from another draft.
+    """
+    found: dict[str, list[str]] = {}
+    for uri, dialect in DIALECTS.items():
+        for keyword in _metaschema_keywords(uri):
+            if keyword not in dialect.unknown:
+                found.setdefault(keyword, []).append(dialect.name.removeprefix("draft "))
+    return found
+
+
+def _metaschema_keywords(uri: str) -> Iterator[str]:
+    resolver = REGISTRY.resolver(uri)
+    metaschema: dict[str, Any] = resolver.lookup(uri).contents
+    yield from {*metaschema["properties"], *NOT_IN_METASCHEMA.get(uri, ())}
+    for vocabulary in metaschema.get("allOf", ()):
+        yield from resolver.lookup(vocabulary["$ref"]).contents.get("properties", ())
+
+
+def _drafts(keyword: str, drafts: list[str]) -> str:
+    """The keyword with the drafts that know it, where that aren't all."""
+    names = [dialect.name.removeprefix("draft ") for dialect in DIALECTS.values()]
+    if drafts == names:
+        return f"`{keyword}`"
+    if len(drafts) == 1:
+        return f"`{keyword}` ({drafts[0]})"
+    if drafts[-1] == names[-1]:
+        return f"`{keyword}` ({drafts[0]}+)"
+    return f"`{keyword}` (to {drafts[-1]})"
+
+
+def _note(keywords: list[str], treatment: str, note: str) -> str:
+    if treatment == "refused":
+        silent = [f"`{each}: {str(NEUTRAL[each]).lower()}`" for each in keywords if each in NEUTRAL]
+        return REFUSAL + "".join(f"; {each} says nothing" for each in silent)
+    if keywords == ["format"] and treatment == "enforced":
+        known, unsupported = (
+            ", ".join(f"`{name}`" for name in sorted(names))
+            for names in (FORMATS, UNSUPPORTED_FORMATS)
+        )
+        refused = f"; refused: {unsupported}" if unsupported else ""
+        return f"{note}: {known}{refused}; others are annotations"
+    return note
+
+
+def keyword_table() -> str:
+    """The table in Markdown: one row for the keywords of a group that are treated alike.
+
+    Raises:
+        KeyError: for a keyword of the specification without a group.
+    """
+    drafts = specification_keywords()
+    rows = ["| keyword (drafts, if not all) | | |", "|---|---|---|"]
+    left = set(drafts)
+    for group, note in GROUPS:
+        left -= set(group)
+        for treatment, members in TREATMENTS.items():
+            keywords = [keyword for keyword in group if keyword in members]
+            if keywords:
+                names = ", ".join(_drafts(each, drafts[each]) for each in keywords)
+                rows.append(f"| {names} | {treatment} | {_note(keywords, treatment, note)} |")
+    if left:
+        raise KeyError(f"no group has {', '.join(sorted(left))}")
+    rows.append("| words that no draft knows | annotation | says nothing about values |")
+    return "\n".join(rows) + "\n"
+
+
+def with_table(readme: str) -> str:
+    """The README's text with the table between its two marks."""
+    before, rest = readme.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}{keyword_table()}{END}{after}"
+
+
+if __name__ == "__main__":
+    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    print(keyword_table(), end="")
