@@ -26,7 +26,6 @@ from mlx_structured.json_schema.dialects import (
     find_dialect,
 )
 from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
-from mlx_structured.json_schema.nodes import dialect_of
 from mlx_structured.languages.formats import FORMATS
 from mlx_structured.style import STYLES, Style
 
@@ -85,7 +84,7 @@ def check_schema(
         raise ValueError(f"unknown style {style!r}; presets are {', '.join(STYLES)}")
     problems = [str(error) for error in find_unsupported(schema, default_dialect=default_dialect)]
     parsed = json.loads(schema)
-    dialect = dialect_of(parsed, find_dialect(default_dialect, ""))
+    dialect = _dialect_of(parsed, find_dialect(default_dialect, ""))
     enforced, passed_over = _count_words(parsed, dialect)
     texts: dict[str, str] = {}
     if not problems:
@@ -127,9 +126,15 @@ def _subschemas(parsed: Any, dialect: Dialect) -> Iterator[tuple[Mapping[str, An
     while stack:
         schema, outer = stack.pop()
         if isinstance(schema, Mapping):
-            own = DIALECTS.get(str(schema.get("$schema", "")).removesuffix("#"), outer)
+            own = _dialect_of(schema, outer)
             yield schema, own
             stack += ((each, own) for each in own.specification.subresources_of(schema))
+
+
+def _dialect_of(schema: Any, outer: Dialect) -> Dialect:
+    """The draft that the schema names, or the one around it."""
+    named = schema.get("$schema", "") if isinstance(schema, Mapping) else ""
+    return DIALECTS.get(str(named).removesuffix("#"), outer)
 
 
 def _texts(schema: str, parsed: Any, style: str | None, default_dialect: str) -> dict[str, str]:

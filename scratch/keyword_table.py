@@ -16,6 +16,7 @@ from mlx_structured.json_schema.dialects import (
     DIALECTS,
     DRAFT4,
     DRAFT7,
+    DRAFT202012,
     ENFORCED,
     NEUTRAL,
     REFUSED,
@@ -49,11 +50,9 @@ GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("allOf", "anyOf", "oneOf", "not"), "however deep"),
     (("if", "then", "else"), "the last two only beside `if`"),
     (("$ref",), "recursion, `$id`, `$anchor`, a registry of other documents"),
-    (
-        ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
-        "looked up from the outermost resource",
-    ),
-    (("$vocabulary",), "in metaschemas"),
+    (("$dynamicRef", "$recursiveRef"), "looked up from the outermost resource"),
+    (("$dynamicAnchor", "$recursiveAnchor"), "what dynamic references lead to"),
+    (("$vocabulary",), "which of a draft's keywords a metaschema uses"),
     (
         ("$schema", "$id", "id", "$anchor", "$defs", "definitions"),
         "says nothing about values by itself, but gives references and the draft their meaning",
@@ -79,8 +78,12 @@ GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
 aren't refused."""
 
 
-NOT_IN_METASCHEMA = {DRAFT4.uri: ("$ref",), DRAFT7.uri: ("writeOnly",)}
-"""Keywords that a draft has though its metaschema doesn't list them."""
+NOT_IN_METASCHEMA = {
+    DRAFT4.uri: ("$ref",),
+    DRAFT7.uri: ("writeOnly",),
+    DRAFT202012.uri: ("definitions",),
+}
+"""Keywords that a draft has though its metaschema doesn't list them, or calls them deprecated."""
 
 
 def specification_keywords() -> dict[str, list[str]]:
@@ -99,9 +102,15 @@ def specification_keywords() -> dict[str, list[str]]:
 def _metaschema_keywords(uri: str) -> Iterator[str]:
     resolver = REGISTRY.resolver(uri)
     metaschema: dict[str, Any] = resolver.lookup(uri).contents
-    yield from {*metaschema["properties"], *NOT_IN_METASCHEMA.get(uri, ())}
+    properties = metaschema["properties"].items()
+    current = [keyword for keyword, value in properties if not _is_deprecated(value)]
+    yield from dict.fromkeys((*current, *NOT_IN_METASCHEMA.get(uri, ())))
     for vocabulary in metaschema.get("allOf", ()):
         yield from resolver.lookup(vocabulary["$ref"]).contents.get("properties", ())
+
+
+def _is_deprecated(schema: dict[str, Any] | bool) -> bool:
+    return isinstance(schema, dict) and schema.get("deprecated") is True
 
 
 def _drafts(keyword: str, drafts: list[str]) -> str:

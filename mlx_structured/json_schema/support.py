@@ -30,7 +30,7 @@ def check_support(root: Node) -> None:
 def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
     """Each keyword that can't be enforced, in every subschema that can take part.
 
-    What a refused keyword applies isn't looked at.
+    Equal subschemas are looked at once, and what a refused keyword applies isn't looked at.
 
     Raises:
         SchemaError: at a pattern that can't be read, a reference that leads nowhere, or a
