@@ -22,7 +22,14 @@ from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
 from mlx_structured.automaton.string_lexeme import QuoteState
 from mlx_structured.errors import LimitExceededError
-from mlx_structured.languages.language import Language, example
+from mlx_structured.languages.language import (
+    Language,
+    complement,
+    example,
+    intersection,
+    is_empty,
+    literals,
+)
 from mlx_structured.languages.number_set import at_least, at_most
 
 MAX_STEPS = 10_000
@@ -35,6 +42,7 @@ _PENALTY = 24
 _LONGEST_COUNTED = 8
 
 Word: TypeAlias = "tuple[bytes, Hashable]"
+Step: TypeAlias = "tuple[bytes, Iterable[Configuration]]"
 Container: TypeAlias = "tuple[LexemeState, Network, Hashable]"
 
 
@@ -52,7 +60,7 @@ def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -
         LimitExceededError: if a pattern or format has too many states to find a text of it.
     """
     with LEARNING:
-        found = _Search(wanted).shortest(acceptor.begin(), 0)
+        found = next(_Search(wanted).exits(acceptor.begin(), 0), None)
     return None if found is None else found[0].decode()
 
 
@@ -66,52 +74,52 @@ class _Search:
         self._containers: dict[Container, tuple[bytes, LexemeState]] = {}
         self._open: set[Container] = set()
 
-    def shortest(
-        self, begin: Iterable[Configuration], depth: int
-    ) -> tuple[bytes, Configuration | None] | None:
-        """A text that leads out of all places of ``depth`` and deeper, and where it leads.
+    def exits(
+        self, begin: Iterable[Configuration], depth: int, *, varied: bool = False
+    ) -> Iterator[tuple[bytes, Configuration | None]]:
+        """Texts that lead out of all places of ``depth`` and deeper, and where each leads.
 
-        It leads to no configuration where the document ends.
+        It leads to no configuration where the document ends. Where the text matters to what
+        follows (``varied``) there are many that lead to the same.
         """
         serial = count()
-        queue: list[tuple[int, int, bytes, Configuration, Iterator[Word] | None]] = []
-        seen: set[Configuration] = set()
+        queue: list[tuple[int, int, bytes, int, Configuration, Iterator[Step] | None]] = []
+        seen: set[tuple[Configuration, bytes]] = set()
 
-        def push(cost: int, text: bytes, choices: Iterable[Configuration]) -> None:
+        def push(cost: int, text: bytes, start: int, choices: Iterable[Configuration]) -> None:
             ranked = sorted(choices, key=lambda each: self._rank(each, depth))
             for i, each in enumerate(ranked):
-                entry = (cost + i * _PENALTY, next(serial), text, each, None)
+                entry = (cost + i * _PENALTY, next(serial), text, start, each, None)
                 heapq.heappush(queue, entry)
 
-        push(0, b"", begin)
+        push(0, b"", 0, begin)
         while queue and self._steps < MAX_STEPS:
             self._steps += 1
-            cost, _, text, at, words = heapq.heappop(queue)
+            cost, _, text, start, at, steps = heapq.heappop(queue)
             if at.link.depth < depth:
-                return text, at
-            if words is None:
-                if at in seen:
+                yield text, at
+                continue
+            captured = text[start:] if at.link.captures else b""
+            if steps is None:
+                if not varied and (at, captured) in seen:
                     continue
-                seen.add(at)
-            if at.link.depth > depth:
-                inner = self._container(at)
-                if inner is not None:
-                    push(cost + min(len(inner[0]), _LONGEST_COUNTED), text + inner[0], [inner[1]])
+                seen.add((at, captured))
+                if at.link.depth > depth:
+                    above = cast("Link", at.link.parent)
+                    steps = self._container(at, varied=varied or above.captures)
+                else:
+                    steps = self._lexeme(at, captured, varied=varied or at.link.captures)
+            step = next(steps, None)
+            if step is None:
                 continue
-            if words is None:
-                words = self._texts(at.lexeme)
-            word = next(words, None)
-            if word is None:
-                continue
-            heapq.heappush(queue, (cost + _PENALTY, next(serial), text, at, words))
-            written, label = word
+            heapq.heappush(queue, (cost + _PENALTY, next(serial), text, start, at, steps))
+            written, reached = step
+            text += written
             if at.link.is_final:
-                return text + written, None
-            captured = None if at.captured is None else written
-            # Unlike link.after, this keeps alternatives apart, so that each can be searched.
-            reached = at.link.network.follow(at.link, at.link.state, label, captured)
-            push(cost + 1 + min(len(written), _LONGEST_COUNTED), text + written, reached)
-        return None
+                yield text, None
+            elif at.link.depth == depth:
+                start = len(text)
+            push(cost + 1 + min(len(written), _LONGEST_COUNTED), text, start, reached)
 
     def _rank(self, configuration: Configuration, depth: int) -> tuple[int, int]:
         """The order of trial: the way out, scalars and known keys, other keys, containers."""
@@ -124,24 +132,40 @@ class _Search:
             return 1, 0
         return (2 if link.captures else 1), len(self._text(lexeme)[0])
 
-    def _container(self, opened: Configuration) -> tuple[bytes, Configuration] | None:
-        """A text of the container that begins there up to its end, and where it leads."""
+    def _lexeme(self, at: Configuration, before: bytes, *, varied: bool) -> Iterator[Step]:
+        """The texts of a lexeme, and what comes after each."""
+        link = at.link
+        for written, label in self._texts(at.lexeme, varied=varied):
+            captured = before + written if link.captures else None
+            # Unlike link.after, this keeps alternatives apart, so that each can be searched.
+            yield (
+                written,
+                () if link.is_final else link.network.follow(link, link.state, label, captured),
+            )
+
+    def _container(self, opened: Configuration, *, varied: bool) -> Iterator[Step]:
+        """Texts of the container that begins there up to its end, and where they lead."""
         link = opened.link
+        parent = cast("Link", link.parent)
         key = (opened.lexeme, link.network, link.state)
-        known = self._containers.get(key)
-        if known is None:
-            if key in self._open:
-                return None
+        known = None if varied else self._containers.get(key)
+        if known is not None:
+            yield known[0], [parent.configuration(known[1])]
+            return
+        exits = self.exits([opened], link.depth, varied=varied)
+        while key not in self._open:
             self._open.add(key)
-            found = self.shortest([opened], link.depth)
+            found = next(exits, None)
             self._open.discard(key)
             if found is None or found[1] is None:
-                return None
-            known = self._containers[key] = (found[0], found[1].lexeme)
-        return known[0], cast("Link", link.parent).configuration(known[1])
+                return
+            self._containers.setdefault(key, (found[0], found[1].lexeme))
+            yield found[0], [parent.configuration(found[1].lexeme)]
+            if not varied:
+                return
 
-    def _texts(self, lexeme: LexemeState) -> Iterator[Word]:
-        """Short texts of a lexeme, for each way in which it may end."""
+    def _texts(self, lexeme: LexemeState, *, varied: bool) -> Iterator[Word]:
+        """Short texts of a lexeme, for each way in which it may end; if ``varied``, more."""
         if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, NameState):
             names = [
                 (name not in self._wanted, -label, name)
@@ -150,8 +174,10 @@ class _Search:
             # Wanted keys first, and of these the last one: nothing later may be written before it.
             for _, label, name in sorted(names):
                 yield _quoted(name), -label
-        else:
-            yield self._text(lexeme)
+            return
+        yield self._text(lexeme)
+        if varied:
+            yield from _more_texts(lexeme)
 
     def _text(self, lexeme: LexemeState) -> Word:
         word = self._words.get(lexeme)
@@ -183,17 +209,35 @@ def _short_text(lexeme: LexemeState) -> Word:
             label = _label_after(lexeme, text)
             if label is not None:
                 return text, label
+    return next(_texts_by_length(lexeme, distinct=True), None) or _some_text(lexeme)
+
+
+def _texts_by_length(lexeme: LexemeState, *, distinct: bool) -> Iterator[Word]:
+    """The shortest texts of a lexeme; if ``distinct``, only one that leads to each state."""
     queue = deque([(b"", lexeme)])
     seen = {lexeme}
-    while queue and len(seen) <= MAX_STATES:
+    for _ in range(MAX_STATES):
+        if not queue:
+            return
         text, state = queue.popleft()
         if state.label is not None:
-            return text, state.label
+            yield text, state.label
         for byte, after in sorted(state.transitions.items()):
-            if after not in seen:
+            if not distinct or after not in seen:
                 seen.add(after)
                 queue.append((text + bytes([byte]), after))
-    return _some_text(lexeme)
+
+
+def _more_texts(lexeme: LexemeState) -> Iterator[Word]:
+    """More texts of a lexeme that isn't a choice of names."""
+    if not isinstance(lexeme, QuoteState) or not isinstance(lexeme.body.machine, Language):
+        yield from _texts_by_length(lexeme, distinct=False)
+        return
+    rest = lexeme.body.machine
+    while not is_empty(rest):
+        text = example(rest)
+        yield _quoted(text), DONE
+        rest = intersection([rest, complement(literals([text]))])
 
 
 def _integers(lexeme: IntegerState) -> Iterator[bytes]:
