@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_files import maskbench
 
@@ -246,6 +246,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(SCHEMAS)
 def test_the_example_is_valid_and_each_style_accepts_its_text(schema: Any) -> None:
     report = checked(schema)
