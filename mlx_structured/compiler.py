@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -14,11 +15,16 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
-from mlx_structured.errors import LimitExceededError, SchemaError, UnsatisfiableSchemaError
+from mlx_structured.errors import (
+    LimitExceededError,
+    SchemaError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+)
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
 from mlx_structured.json_schema.nodes import NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
-from mlx_structured.json_schema.support import check_support
+from mlx_structured.json_schema.support import check_support, unsupported_keywords
 from mlx_structured.languages.number_set import NumberSet
 from mlx_structured.style import Style, get_style
 
@@ -54,9 +60,38 @@ def compile_json_schema(
     """
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
-    try:
+    with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
         return _compile(_parse(schema), written, table)
+
+
+def find_unsupported(
+    schema: Mapping[str, Any] | bool | str,
+    *,
+    registry: Registry | None = None,
+    default_dialect: str = DRAFT202012.uri,
+) -> tuple[UnsupportedSchemaError, ...]:
+    """All keywords for which :func:`compile_json_schema` refuses a schema, not only the first.
+
+    Arguments:
+        schema: see :func:`compile_json_schema`.
+        registry: likewise.
+        default_dialect: likewise.
+
+    Raises:
+        SchemaError: for a schema that isn't valid, or not JSON.
+        LimitExceededError: for a schema that is nested too deeply.
+    """
+    dialect = find_dialect(default_dialect, "")
+    with _bounded_nesting():
+        root = NodeTable(_registry(registry, dialect), dialect).root(_parse(schema))
+        return tuple(unsupported_keywords(root))
+
+
+@contextmanager
+def _bounded_nesting() -> Iterator[None]:
+    try:
+        yield
     except RecursionError as error:
         raise LimitExceededError(
             "the schema is nested too deeply: it has a chain of more than a hundred subschemas "

@@ -22,6 +22,18 @@ def check_support(root: Node) -> None:
 
     Raises:
         UnsupportedSchemaError: at the first keyword that can't be enforced.
+        SchemaError: as :func:`unsupported_keywords`.
+    """
+    for error in unsupported_keywords(root):
+        raise error
+
+
+def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
+    """Each keyword that can't be enforced, in every subschema that can take part.
+
+    Equal subschemas are looked at once, and what a refused keyword applies isn't looked at.
+
+    Raises:
         SchemaError: at a pattern that can't be read, a reference that leads nowhere, or a
             subschema that applies itself to the same value.
     """
@@ -40,13 +52,17 @@ def check_support(root: Node) -> None:
             pointer = f"{node.pointer}/{escape_pointer(name)}"
             keyword = KEYWORDS.get(name)
             if name in node.dialect.unknown:
-                raise UnsupportedSchemaError(
+                yield UnsupportedSchemaError(
                     name, pointer, f"does not belong to {node.dialect.name}"
                 )
+                continue
             if keyword is None:
                 continue
             if name in ("pattern", "format", "patternProperties"):
-                _check_pattern(node, name, value, pointer)
+                try:
+                    _check_pattern(node, name, value, pointer)
+                except UnsupportedSchemaError as error:
+                    yield error
             applied = list(keyword.children(node, value))
             children += applied
             if keyword.in_place:

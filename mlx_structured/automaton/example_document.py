@@ -1,0 +1,274 @@
+"""A short document of an acceptor, found without any tokenizer.
+
+The search goes lexeme by lexeme and container by container: what is found for an array or object
+is kept, so that each place of a schema is searched once. Nothing is ever a dead end, so the first
+choice at each place nearly always does: close what may be closed, write what is wanted, prefer
+scalars to containers. Other choices wait with a penalty.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import count
+from typing import TypeAlias, cast
+
+from mlx_structured.automaton.acceptor import LEARNING, Acceptor
+from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.link import Configuration, Link, Network
+from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.number_lexeme import IntegerState
+from mlx_structured.automaton.string_lexeme import QuoteState
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.languages.language import (
+    Language,
+    complement,
+    example,
+    intersection,
+    is_empty,
+    literals,
+)
+from mlx_structured.languages.number_set import at_least, at_most
+
+MAX_STEPS = 10_000
+"""Lexemes that one search reads before it gives up."""
+
+MAX_STATES = 500
+"""States of one lexeme in which its shortest text is looked for; after that any text will do."""
+
+_PENALTY = 24
+_LONGEST_COUNTED = 8
+
+Word: TypeAlias = "tuple[bytes, Hashable]"
+Step: TypeAlias = "tuple[bytes, Iterable[Configuration]]"
+Container: TypeAlias = "tuple[LexemeState, Network, Hashable]"
+
+
+def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -> str | None:
+    """A short document that the acceptor accepts, though not always the shortest.
+
+    Arguments:
+        acceptor: the language of documents.
+        wanted: keys to prefer where one must be written: those that are required somewhere.
+
+    Returns:
+        ``None`` if none is found within ``MAX_STEPS``.
+
+    Raises:
+        LimitExceededError: if a pattern or format has too many states to find a text of it.
+    """
+    with LEARNING:
+        found = next(_Search(wanted).exits(acceptor.begin(), 0), None)
+    return None if found is None else found[0].decode()
+
+
+class _Search:
+    """One search, with what it has found of each lexeme and container."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self._wanted = wanted
+        self._steps = 0
+        self._words: dict[LexemeState, Word] = {}
+        self._containers: dict[Container, tuple[bytes, LexemeState]] = {}
+        self._open: set[Container] = set()
+
+    def exits(
+        self, begin: Iterable[Configuration], depth: int, *, varied: bool = False
+    ) -> Iterator[tuple[bytes, Configuration | None]]:
+        """Texts that lead out of all places of ``depth`` and deeper, and where each leads.
+
+        It leads to no configuration where the document ends. Where the text matters to what
+        follows (``varied``) there are many that lead to the same.
+        """
+        serial = count()
+        queue: list[tuple[int, int, bytes, int, Configuration, Iterator[Step] | None]] = []
+        seen: set[tuple[Configuration, bytes]] = set()
+
+        def push(cost: int, text: bytes, start: int, choices: Iterable[Configuration]) -> None:
+            ranked = sorted(choices, key=lambda each: self._rank(each, depth))
+            for i, each in enumerate(ranked):
+                entry = (cost + i * _PENALTY, next(serial), text, start, each, None)
+                heapq.heappush(queue, entry)
+
+        push(0, b"", 0, begin)
+        while queue and self._steps < MAX_STEPS:
+            self._steps += 1
+            cost, _, text, start, at, steps = heapq.heappop(queue)
+            if at.link.depth < depth:
+                yield text, at
+                continue
+            captured = text[start:] if at.link.captures else b""
+            if steps is None:
+                if not varied and (at, captured) in seen:
+                    continue
+                seen.add((at, captured))
+                if at.link.depth > depth:
+                    above = cast("Link", at.link.parent)
+                    steps = self._container(at, varied=varied or above.captures)
+                else:
+                    steps = self._lexeme(at, captured, varied=varied or at.link.captures)
+            step = next(steps, None)
+            if step is None:
+                continue
+            heapq.heappush(queue, (cost + _PENALTY, next(serial), text, start, at, steps))
+            written, reached = step
+            text += written
+            if at.link.is_final:
+                yield text, None
+            elif at.link.depth == depth:
+                start = len(text)
+            push(cost + 1 + min(len(written), _LONGEST_COUNTED), text, start, reached)
+
+    def _rank(self, configuration: Configuration, depth: int) -> tuple[int, int]:
+        """The order of trial: the way out, scalars and known keys, other keys, containers."""
+        lexeme, link = configuration.lexeme, configuration.link
+        if link.depth < depth:
+            return 0, 0
+        if link.depth > depth:
+            return 3, 0
+        if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, NameState):
+            return 1, 0
+        return (2 if link.captures else 1), len(self._text(lexeme)[0])
+
+    def _lexeme(self, at: Configuration, before: bytes, *, varied: bool) -> Iterator[Step]:
+        """The texts of a lexeme, and what comes after each."""
+        link = at.link
+        for written, label in self._texts(at.lexeme, varied=varied):
+            captured = before + written if link.captures else None
+            # Unlike link.after, this keeps alternatives apart, so that each can be searched.
+            yield (
+                written,
+                () if link.is_final else link.network.follow(link, link.state, label, captured),
+            )
+
+    def _container(self, opened: Configuration, *, varied: bool) -> Iterator[Step]:
+        """Texts of the container that begins there up to its end, and where they lead."""
+        link = opened.link
+        parent = cast("Link", link.parent)
+        key = (opened.lexeme, link.network, link.state)
+        known = None if varied else self._containers.get(key)
+        if known is not None:
+            yield known[0], [parent.configuration(known[1])]
+            return
+        exits = self.exits([opened], link.depth, varied=varied)
+        while key not in self._open:
+            self._open.add(key)
+            found = next(exits, None)
+            self._open.discard(key)
+            if found is None or found[1] is None:
+                return
+            self._containers.setdefault(key, (found[0], found[1].lexeme))
+            yield found[0], [parent.configuration(found[1].lexeme)]
+            if not varied:
+                return
+
+    def _texts(self, lexeme: LexemeState, *, varied: bool) -> Iterator[Word]:
+        """Short texts of a lexeme, for each way in which it may end; if ``varied``, more."""
+        if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, NameState):
+            names = [
+                (name not in self._wanted, -label, name)
+                for name, label in _names(lexeme.body.machine)
+            ]
+            # Wanted keys first, and of these the last one: nothing later may be written before it.
+            for _, label, name in sorted(names):
+                yield _quoted(name), -label
+            return
+        yield self._text(lexeme)
+        if varied:
+            yield from _more_texts(lexeme)
+
+    def _text(self, lexeme: LexemeState) -> Word:
+        word = self._words.get(lexeme)
+        if word is None:
+            word = self._words[lexeme] = _short_text(lexeme)
+        return word
+
+
+def _names(start: NameState) -> Iterator[tuple[str, int]]:
+    """The names that may be written, with their labels."""
+    stack = [("", start)]
+    while stack:
+        name, state = stack.pop()
+        if state.label is not None:
+            yield name, state.label
+        stack += ((name + chr(character), after) for character, _, after in state.arcs())
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def _short_text(lexeme: LexemeState) -> Word:
+    """A short text of a lexeme that isn't a choice of names, and as what it ends."""
+    if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, Language):
+        return _quoted(example(lexeme.body.machine)), DONE
+    if isinstance(lexeme, IntegerState):
+        for text in _integers(lexeme):
+            label = _label_after(lexeme, text)
+            if label is not None:
+                return text, label
+    return next(_texts_by_length(lexeme, distinct=True), None) or _some_text(lexeme)
+
+
+def _texts_by_length(lexeme: LexemeState, *, distinct: bool) -> Iterator[Word]:
+    """The shortest texts of a lexeme; if ``distinct``, only one that leads to each state."""
+    queue = deque([(b"", lexeme)])
+    seen = {lexeme}
+    for _ in range(MAX_STATES):
+        if not queue:
+            return
+        text, state = queue.popleft()
+        if state.label is not None:
+            yield text, state.label
+        for byte, after in sorted(state.transitions.items()):
+            if not distinct or after not in seen:
+                seen.add(after)
+                queue.append((text + bytes([byte]), after))
+
+
+def _more_texts(lexeme: LexemeState) -> Iterator[Word]:
+    """More texts of a lexeme that isn't a choice of names."""
+    if not isinstance(lexeme, QuoteState) or not isinstance(lexeme.body.machine, Language):
+        yield from _texts_by_length(lexeme, distinct=False)
+        return
+    rest = lexeme.body.machine
+    while not is_empty(rest):
+        text = example(rest)
+        yield _quoted(text), DONE
+        rest = intersection([rest, complement(literals([text]))])
+
+
+def _integers(lexeme: IntegerState) -> Iterator[bytes]:
+    """The integers next to zero on both sides, as far as there are any."""
+    for half, side in ((at_least(0), 0), (at_most(0), 1)):
+        members = lexeme.numbers & half
+        if not members.is_empty():
+            bound = members.bounds[side]
+            if bound is not None and bound.denominator == 1:
+                yield str(bound.numerator).encode()
+
+
+def _label_after(lexeme: LexemeState, text: Sequence[int]) -> Hashable | None:
+    """As what the lexeme ends after the text, ``None`` if it doesn't."""
+    for byte in text:
+        after = lexeme.transitions.get(byte)
+        if after is None:
+            return None
+        lexeme = after
+    return lexeme.label
+
+
+def _some_text(lexeme: LexemeState) -> Word:
+    """A text that ends where it can, by the smallest digits: no way is a dead end."""
+    text = b""
+    while lexeme.label is None:
+        if len(text) > MAX_STATES:
+            raise LimitExceededError("a number has too many digits to be shown")
+        byte, lexeme = min(
+            lexeme.transitions.items(),
+            key=lambda step: (step[1].label is None, not 0x30 <= step[0] <= 0x39, step[0]),
+        )
+        text += bytes([byte])
+    return text, lexeme.label
