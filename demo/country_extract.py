@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -43,8 +44,16 @@ def arguments(description: str) -> argparse.Namespace:
         "--prompt", help=f"another question; {SCHEMA_PLACEHOLDER} in it stands for the schema"
     )
     parser.add_argument("--style", default="spaced", help="how the JSON is written")
-    parser.add_argument("--max-tokens", type=int, default=200)
+    parser.add_argument("--max-tokens", type=positive, default=200)
     return parser.parse_args()
+
+
+def positive(text: str) -> int:
+    """A number of tokens, from the command line."""
+    number = int(text)
+    if number < 1:
+        raise ValueError("at least 1")
+    return number
 
 
 def read_schema(path: Path | None) -> Any:
@@ -69,7 +78,7 @@ def chat_messages(prompt: str | None, schema: Any) -> list[dict[str, str]]:
     ]
 
 
-def main(show: Callable[[str], object] = sys.stdout.write) -> None:
+def main() -> None:
     """Generate the answer token by token, then print its value."""
     options = arguments("Which countries does a sentence mention?")
     schema = read_schema(options.schema)
@@ -83,19 +92,26 @@ def main(show: Callable[[str], object] = sys.stdout.write) -> None:
     for response in mlx_lm.stream_generate(
         model, tokenizer, prompt, max_tokens=options.max_tokens, logits_processors=[processor]
     ):
-        show(response.text)
-        sys.stdout.flush()
+        print(response.text, end="", flush=True)
         text += response.text
-    show("\n")
+    print()
     if not processor.driver.is_finished:
         raise SystemExit(f"cut off after {options.max_tokens} tokens: raise --max-tokens")
     print(json.loads(text))
 
 
-if __name__ == "__main__":
+def run(demo: Callable[[], None]) -> None:
+    """Run a demo; what a person can do something about ends in one line."""
     try:
-        main()
+        demo()
     except (StructuredError, ValueError) as error:
         raise SystemExit(f"error: {error}") from error
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         raise SystemExit("\nstopped") from None
+
+
+if __name__ == "__main__":
+    run(main)

@@ -13,9 +13,9 @@ import time
 from typing import Any
 
 import mlx_lm
-from country_extract import arguments, chat_messages, read_schema
+from country_extract import arguments, chat_messages, read_schema, run
 
-from mlx_structured import StructuredError, compile_json_schema, make_logit_bias_processor
+from mlx_structured import compile_json_schema, make_logit_bias_processor
 from mlx_structured.models import load_model
 from mlx_structured.processor import LogitBiasProcessor
 
@@ -81,9 +81,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except (StructuredError, ValueError) as error:
-        raise SystemExit(f"error: {error}") from error
-    except KeyboardInterrupt:
-        raise SystemExit("\nstopped") from None
+    run(main)
