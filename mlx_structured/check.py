@@ -30,7 +30,6 @@ from mlx_structured.style import STYLES, Style
 
 _LINE = 88
 _FORMATS = UNSUPPORTED_FORMATS.union(FORMATS)
-_KEYWORDS = ENFORCED
 _NOTHING = object()
 _SHORT = STYLES["compact"]
 _LONG = replace(_SHORT, spelling="any", max_digits=None)
@@ -111,7 +110,7 @@ def _count_words(parsed: Any, dialect: Dialect) -> tuple[dict[str, int], dict[st
                 passed_over[f"format {value!r}"] += 1
             elif (
                 (hides and word != "$ref")
-                or word not in _KEYWORDS
+                or word not in ENFORCED
                 or value == NEUTRAL.get(word, _NOTHING)
             ):
                 passed_over[word] += 1

@@ -70,6 +70,7 @@ def find_unsupported(
     *,
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
+    formats: bool = True,
 ) -> tuple[UnsupportedSchemaError, ...]:
     """All keywords for which :func:`compile_json_schema` refuses a schema, not only the first.
 
@@ -77,6 +78,7 @@ def find_unsupported(
         schema: see :func:`compile_json_schema`.
         registry: likewise.
         default_dialect: likewise.
+        formats: likewise.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
@@ -84,7 +86,8 @@ def find_unsupported(
     """
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
-        root = NodeTable(_registry(registry, dialect), dialect).root(_parse(schema))
+        table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
+        root = table.root(_parse(schema))
         return tuple(unsupported_keywords(root))
 
 

@@ -31,7 +31,6 @@ from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
 
-DEFAULT_STYLE = "spaced"
 LONGEST_DRAFT = 32
 """Going back by more tokens than this isn't speculative decoding, but another generation."""
 
@@ -148,9 +147,10 @@ def make_logit_bias_processor(
     tokenizer: Any,
     schema_or_acceptor: Mapping[str, Any] | bool | str | Acceptor,
     *,
-    style: str | Style = DEFAULT_STYLE,
+    style: str | Style | None = None,
     registry: Registry | None = None,
-    default_dialect: str = DRAFT202012.uri,
+    default_dialect: str | None = None,
+    formats: bool | None = None,
     vocabulary: Vocabulary | None = None,
 ) -> LogitBiasProcessor:
     """A logits processor that makes an mlx-lm generation write a value of a JSON Schema.
@@ -169,23 +169,30 @@ def make_logit_bias_processor(
             prepared once.
         schema_or_acceptor: a schema (a dict, a bool or JSON text), or what ``compile_json_schema``
             made of one, to share its states between generations.
-        style: which texts of a value may be written, by name or as a ``Style``.
+        style: which texts of a value may be written, by name or as a ``Style``; ``"spaced"`` if
+            it isn't given.
         registry: schemas that the schema refers to, by URI.
-        default_dialect: the metaschema's URI, for schemas without ``$schema``.
+        default_dialect: the metaschema's URI, for schemas without ``$schema``; draft 2020-12's if
+            it isn't given.
+        formats: whether ``format`` is enforced, as it is if this isn't given.
         vocabulary: in place of the tokenizer's, which is then not looked at.
 
     Raises:
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
-        ValueError: if a style, registry or dialect is given for an acceptor, which has its own.
+        ValueError: if any of the four is given for an acceptor, which has its own.
     """
     if not isinstance(schema_or_acceptor, Acceptor):
         acceptor = compile_json_schema(
-            schema_or_acceptor, style=style, registry=registry, default_dialect=default_dialect
+            schema_or_acceptor,
+            style="spaced" if style is None else style,
+            registry=registry,
+            default_dialect=DRAFT202012.uri if default_dialect is None else default_dialect,
+            formats=True if formats is None else formats,
         )
-    elif style != DEFAULT_STYLE or registry is not None or default_dialect != DRAFT202012.uri:
+    elif any(each is not None for each in (style, registry, default_dialect, formats)):
         raise ValueError(
-            "style, registry and default_dialect belong to a schema: "
+            "style, registry, default_dialect and formats belong to a schema: "
             "an acceptor has its own, give them to compile_json_schema"
         )
     else:

@@ -59,7 +59,7 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
                 recording = _recorded(before, data[begin:position])
                 stack += [
                     (each.lexeme, each.link, each.link.continued(recording), position)
-                    for each in link.after(lexeme.label, _captured(link, recording))
+                    for each in link.after(lexeme.label, link.captured(recording))
                 ]
             lexeme = lexeme.transitions.get(data[position])
             if lexeme is None:
@@ -71,7 +71,7 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
         if lexeme.label is not None and not lexeme.transitions and not link.is_final:
             reached += [
                 each.link.configuration(each.lexeme, each.link.continued(recording))
-                for each in link.after(lexeme.label, _captured(link, recording))
+                for each in link.after(lexeme.label, link.captured(recording))
             ]
         else:
             reached.append(link.configuration(lexeme, recording))
@@ -80,12 +80,6 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
 
 def _recorded(before: Recording | None, text: bytes) -> Recording | None:
     return None if before is None else Recording(before.text + text, before.starts)
-
-
-def _captured(link: Link, recording: Recording | None) -> bytes | None:
-    if recording is None or not link.captures:
-        return None
-    return recording.text[recording.starts[-1] :]
 
 
 def accepts_end(configurations: Iterable[Configuration]) -> bool:

@@ -19,7 +19,7 @@ from mlx_structured.automaton.lexeme import LexemeState
 
 
 class Unknown(Enum):
-    """The text of a lexeme that a token crosses, in a mask that is shared by all texts."""
+    """A text whose end lies inside a token, in a mask that is shared by all texts."""
 
     TEXT = "unknown"
 
@@ -51,12 +51,13 @@ class Network(Protocol):
             link: the place in this network.
             state: the state of this network.
             label: as what the lexeme ended.
-            captured: the lexeme's text, if the state captures it.
+            captured: what was read since this place began (a key, or a whole item), if the state
+                captures it.
         """
         ...
 
     def captures(self, state: Hashable) -> bool:
-        """Whether what follows depends on the text of the lexeme."""
+        """Whether what follows depends on the text read at this place, maybe many lexemes."""
         ...
 
     def is_final(self, state: Hashable) -> bool:
@@ -92,7 +93,8 @@ class Link:
         self.parent = parent
         self.depth: int = -1 if parent is None else parent.depth + 1
         self.captures = network.captures(state)
-        self.recorders: int = self.captures + (0 if parent is None else parent.recorders)
+        above = () if parent is None else parent.recorders
+        self.recorders: tuple[int, ...] = (*above, self.depth) if self.captures else above
         self.is_final = network.is_final(state)
         self.is_uncertain = network.is_uncertain(state)
         self.joined: dict[frozenset[Link], JoinedLink] = {} if parent is None else parent.joined
@@ -129,8 +131,14 @@ class Link:
         if not self.recorders:
             return None
         text, starts = recording or Recording(b"", ())
-        new = max(self.recorders - len(starts), 0)
-        return Recording(text, starts[: self.recorders] + (len(text),) * new)
+        new = max(len(self.recorders) - len(starts), 0)
+        return Recording(text, starts[: len(self.recorders)] + (len(text),) * new)
+
+    def captured(self, recording: Recording | None) -> bytes | None:
+        """The text that this place captures, of what was recorded."""
+        if recording is None or not self.captures:
+            return None
+        return recording.text[recording.starts[-1] :]
 
     def after(self, label: Hashable, captured: Captured) -> tuple[Configuration, ...]:
         """What may come after the lexeme that this link waits for."""
@@ -156,14 +164,14 @@ class JoinedLink(Link):
         super().__init__(first.network, first.state, first.parent)
         self.links = links
         self.depth = first.depth
-        self.captures = any(link.captures for link in links)
+        self.captures = first.captures
         self.recorders = first.recorders
         self.is_final = any(link.is_final for link in links)
         self.is_uncertain = any(link.is_uncertain for link in links)
 
     def _follow(self, label: Hashable, captured: Captured) -> Iterable[Configuration]:
         for link in sorted(self.links, key=id):
-            yield from link.after(label, captured if link.captures else None)
+            yield from link.after(label, captured)
 
 
 class Configuration:
@@ -182,9 +190,7 @@ class Configuration:
 
     def captured(self) -> bytes | None:
         """The text that the link captures, so far."""
-        if self.recording is None or not self.link.captures:
-            return None
-        return self.recording.text[self.recording.starts[-1] :]
+        return self.link.captured(self.recording)
 
 
 def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
@@ -192,14 +198,15 @@ def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
     distinct = dict.fromkeys(configurations)
     if len(distinct) == 1:
         return tuple(distinct)
-    groups: dict[tuple[LexemeState, Recording | None], list[Link]] = {}
+    groups: dict[tuple[LexemeState, Recording | None, tuple[int, ...]], list[Link]] = {}
     for each in distinct:
-        groups.setdefault((each.lexeme, each.recording), []).append(each.link)
+        key = (each.lexeme, each.recording, each.link.recorders)
+        groups.setdefault(key, []).append(each.link)
     if len(groups) == len(distinct):
         return tuple(distinct)
     return tuple(
         join_links(links).configuration(lexeme, recording)
-        for (lexeme, recording), links in groups.items()
+        for (lexeme, recording, _), links in groups.items()
     )
 
 

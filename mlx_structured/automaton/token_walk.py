@@ -99,10 +99,6 @@ class TokenWalk:
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
 
-    def tokens(self, node: int) -> tuple[int, ...]:
-        """The ids of the tokens that end at the node."""
-        return self._tokens[node]
-
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
         found = self._children[node]

@@ -32,8 +32,6 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
             continue
         parts: list[Node | tuple[str, ...]] = []
         keywords = node.keywords
-        if node.dialect.ref_hides_siblings and "$ref" in keywords:
-            keywords = {"$ref": keywords["$ref"]}
         for keyword, value in keywords.items():
             if keyword == "properties":
                 parts.append(tuple(value))

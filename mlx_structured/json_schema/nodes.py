@@ -294,6 +294,8 @@ class NodeTable:
             if keyword in ENFORCED and value != NEUTRAL.get(keyword, ...)
             if keyword not in dialect.silent and (keyword != "format" or self._formats)
         }
+        if dialect.ref_hides_siblings and "$ref" in keywords:
+            keywords = {"$ref": keywords["$ref"]}
         if not keywords:
             return self.any_value
         content = (json.dumps(keywords), scope)
@@ -302,9 +304,7 @@ class NodeTable:
             self.asks_for_unique_items |= "uniqueItems" in keywords
             made = SchemaNode(self._count(), pointer, keywords, scope, self)
             first = next(iter(keywords))
-            if dialect.ref_hides_siblings and "$ref" in keywords:
-                node = self.reference(made, "$ref")
-            elif len(keywords) == 1 and first in REFERENCES - dialect.unknown:
+            if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
                 node = self.reference(made, first)
             else:
                 node = made

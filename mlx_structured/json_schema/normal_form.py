@@ -112,8 +112,6 @@ class NormalForm:
             return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
         assert isinstance(node, SchemaNode)
         keywords = node.keywords
-        if node.dialect.ref_hides_siblings and "$ref" in keywords:
-            keywords = {"$ref": keywords["$ref"]}
         return conjunction(
             keyword.formula(node, of, value)
             for keyword, value in ((KEYWORDS[name], value) for name, value in keywords.items())

@@ -87,7 +87,7 @@ class ObjectShape:
     keys are written.
 
     Arguments:
-        table: the nodes of the schema.
+        form: the normal form.
         order: the keys that the position's schemas name, in their order.
         formula: what must hold, without nodes in it.
     """

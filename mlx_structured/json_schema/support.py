@@ -44,19 +44,14 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
         if node in in_place or not isinstance(node, SchemaNode):
             continue
         in_place[node] = []
-        hides = node.dialect.ref_hides_siblings and "$ref" in node.keywords
         children: list[Node] = []
         for name, value in node.keywords.items():
-            if hides and name != "$ref":
-                continue
             pointer = f"{node.pointer}/{escape_pointer(name)}"
-            keyword = KEYWORDS.get(name)
+            keyword = KEYWORDS[name]
             if name in node.dialect.unknown:
                 yield UnsupportedSchemaError(
                     name, pointer, f"does not belong to {node.dialect.name}"
                 )
-                continue
-            if keyword is None:
                 continue
             if name in ("pattern", "format", "patternProperties"):
                 try:

@@ -189,12 +189,6 @@ class Frames:
             found = self._frames[key] = Frame(self, item, following)
         return found
 
-    def push_all(self, items: Iterable[Item], following: Frame) -> Frame:
-        """The frames of several items, the first one first."""
-        for item in reversed(list(items)):
-            following = self.push(item, following)
-        return following
-
     def facts(self, item: Item) -> _Facts:
         """About the item and all inside of it, bottom up on a stack of its own."""
         stack = [item]

@@ -16,6 +16,7 @@ from mlx_structured.languages.magnitudes import (
     EVERYTHING,
     Magnitudes,
     compared,
+    is_dense,
     ten_to,
     term_members,
 )
@@ -81,6 +82,9 @@ def starts_shortest(
     if not LEAST_EXPONENT <= exponent <= GREATEST_EXPONENT:
         return False
     shift = power + members.scale
+    if i >= 0 and shift <= 0 and not is_dense(members.pieces[i]):
+        # Between two whole numbers there are no multiples, so the digits alone are left.
+        return not longer and members.contains(digits, power) and is_shortest(digits, power)
     first_cut = bisect_left(members.cuts, _rounded_up(digits, shift))
     last_cut = bisect_left(members.cuts, _rounded_up(digits + 1, shift))
     for i in range(first_cut, last_cut):
@@ -102,7 +106,8 @@ def _between_cuts(
 ) -> bool:
     """The same for the members of one piece.
 
-    Decimals so short that all of them are printed come first.
+    Decimals so short that all of them are printed come first. Where the set has none of these, the
+    cuts leave room for few longer ones, or it has only numbers that end in certain digits.
     """
     low = members.cuts[piece - 1] if piece else 0
     high = members.cuts[piece] if piece < len(members.cuts) else None
@@ -138,6 +143,8 @@ def _between_cuts(
 def _some_shortest(step: int, divisors: list[int], *, first: int, last: int, power: int) -> bool:
     """Whether n * 10**power is a shortest decimal for some n in a range.
 
+    Few numbers are looked at one by one; of many, those from one power of two to the next.
+
     Arguments:
         step: of which n must be a multiple, divisible by none of the divisors.
         divisors: none of which may divide n.
@@ -150,14 +157,14 @@ def _some_shortest(step: int, divisors: list[int], *, first: int, last: int, pow
         return any(is_shortest(number, power) for number in members)
     lowest, highest = (
         max(frexp(float(f"{number}e{power}"))[1] - 1, _LEAST_BINARY_EXPONENT)
-        for number in (first or 1, last)
+        for number in (first, last)
     )
     unit = Fraction(10) ** power
-    for exponent in range(lowest, highest + 2):
+    for exponent in range(lowest, min(highest + 2, _BEYOND_DOUBLES)):
         # The number printed for a power of two follows rules of its own: the doubles below it are
         # closer than those above.
         border = Fraction(2) ** exponent
-        printed = Fraction(repr(float(border))) / unit if exponent < _BEYOND_DOUBLES else unit
+        printed = Fraction(repr(float(border))) / unit
         number = printed.numerator
         if (
             printed.denominator == 1
@@ -188,7 +195,7 @@ def _some_shortest_between_powers_of_two(
     for tail in _TAILS:
         nearest_zero = min(tail % 10, 10 - tail % 10)
         common = gcd(step, 100)
-        if tail % common or (nearest_zero and 2 * nearest_zero + 1 < gap):
+        if tail % common or (nearest_zero and min(2 * nearest_zero + 1, 10) < gap):
             continue
         # The multiples of the step with these last two digits, also a progression.
         distance = step * 100 // common

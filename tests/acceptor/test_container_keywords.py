@@ -498,3 +498,30 @@ def test_hundreds_of_properties() -> None:
         assert acceptor.accepts(json.dumps(odd))
         assert not acceptor.accepts(json.dumps({**odd, "key 299": 0}))
         assert not acceptor.accepts(json.dumps(dict(list(odd.items())[:-1])))
+
+
+def test_an_array_whose_items_differ_beside_one_whose_items_need_not() -> None:
+    branches = [
+        {"properties": {"v": {"type": "array", "uniqueItems": unique}, "k": {"const": kind}}}
+        for unique, kind in ((True, "a"), (False, "b"))
+    ]
+    schema = {"anyOf": [{"type": "object", "required": ["v", "k"], **each} for each in branches]}
+    # The outcome must not hang on the addresses of objects: compile it several times.
+    for _ in range(20):
+        acceptor = compile_json_schema(schema)
+        assert not acceptor.accepts('{"v": ["x", "x"], "k": "a"}')
+        assert acceptor.accepts('{"v": ["x", "x"], "k": "b"}')
+        assert acceptor.accepts('{"v": ["x", "y"], "k": "a"}')
+
+
+def test_unevaluated_properties_over_shared_references_take_no_exponential_time() -> None:
+    definitions = {
+        f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}, {"$ref": f"#/$defs/d{i + 1}"}]}
+        for i in range(30)
+    }
+    definitions["d30"] = {"properties": {"a": True}}
+    acceptor = compile_json_schema(
+        {"$ref": "#/$defs/d0", "$defs": definitions, "unevaluatedProperties": False}
+    )
+    assert acceptor.accepts('{"a": 1}')
+    assert not acceptor.accepts('{"b": 1}')

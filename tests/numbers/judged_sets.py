@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -164,11 +165,12 @@ STEPS = st.one_of(
 )
 JUDGED_SETS = judged_sets(BOUNDS, STEPS)
 # Where texts are looked for by trial, so that they are found soon.
-SETS_WITH_SMALL_STEPS = judged_sets(
-    BOUNDS,
-    st.sampled_from(["1", "2", "7", "10", "0.1", "0.01", "0.5", "0.7", "2.5", "1e-7"]).map(
-        decimals
-    ),
+SMALL_STEPS = st.sampled_from(
+    ["1", "2", "7", "10", "0.1", "0.01", "0.5", "0.7", "2.5", "1e-7"]
+).map(decimals)
+SETS_WITH_SMALL_STEPS = judged_sets(BOUNDS, SMALL_STEPS)
+SETS_NEAR_ONE = judged_sets(
+    st.integers(-(10**6), 10**6).map(lambda n: Fraction(n, 1000)), SMALL_STEPS
 )
 
 
@@ -200,20 +202,32 @@ def is_printed(text: str, judged: JudgedSet, max_digits: int | None) -> bool:
     return max_digits is None or len(text.lstrip("-")) <= max_digits
 
 
-def ending(state: LexemeState, most_states: int = 8000) -> str | None:
-    """What ends a text after the state, looked for depth first; ``None`` if nothing was found."""
-    pending = [(state, "")]
+def ending(state: LexemeState) -> str | None:
+    """What ends a text after the state, ``None`` if nothing was found.
+
+    It is looked for breadth first, which finds the few digits that make a multiple, and then depth
+    first, which finds the many zeros that lead up to a bound.
+    """
+    found = _search(state, 3000, breadth_first=True)
+    return _search(state, 8000, breadth_first=False) if found is None else found
+
+
+def _search(state: LexemeState, most_states: int, *, breadth_first: bool) -> str | None:
+    pending = deque([(state, "")])
     seen = {state}
     while pending and len(seen) < most_states:
-        state, text = pending.pop()
+        state, text = pending.popleft() if breadth_first else pending.pop()
         if state.label is not None:
             return text
-        # Exponents end soonest: they are looked at first, then points, then digits.
-        order = sorted(state.transitions, key=b"9876543210.+-eE".find)
+        exponent = state.transitions.get(ord("e"))
+        if exponent is not None:
+            rest = _search(exponent, most_states, breadth_first=True)
+            return None if rest is None else f"{text}e{rest}"
+        order = sorted(state.transitions, key=b"9876543210.+-E".find, reverse=breadth_first)
         for byte in order:
             target = state.transitions[byte]
-            # Zeros alone can go on for ever, and no set here needs more of them.
-            if target not in seen and not (byte == ord("0") and len(text) > 400):
+            # Digits can go on for ever, but no set here needs more zeros, or many others after.
+            if target not in seen and len(text) < (350 if byte == ord("0") else 380):
                 seen.add(target)
                 pending.append((target, text + chr(byte)))
     return None

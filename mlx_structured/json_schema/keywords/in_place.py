@@ -119,7 +119,7 @@ def dependencies(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
         disjunction(
             [
                 Property(name, node.table.no_value),
-                requires(wanted)
+                conjunction(map(Required, wanted))
                 if isinstance(wanted, list)
                 else Holds(node.child("dependencies", name)),
             ]
@@ -134,8 +134,3 @@ def dependencies_children(node: SchemaNode, value: Any) -> Iterable[Node]:
         for name, wanted in value.items()
         if not isinstance(wanted, list)
     ]
-
-
-def requires(names: Iterable[str]) -> Formula:
-    """All of the keys are there."""
-    return conjunction(Required(name) for name in names)

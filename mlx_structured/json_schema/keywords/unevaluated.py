@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
@@ -46,11 +46,11 @@ def unevaluated_properties(node: SchemaNode, json_type: JsonType, value: Any) ->
     child = node.child("unevaluatedProperties")
     names, patterns = _keys(node)
     clauses = [
-        disjunction([Property(name, child), _evaluates(node, literals([name]), outermost=True)])
+        disjunction([Property(name, child), _evaluates(node, literals([name]), {})])
         for name in names
     ]
     clauses += [
-        disjunction([Properties(keys, child), _evaluates(node, keys, outermost=True)])
+        disjunction([Properties(keys, child), _evaluates(node, keys, {})])
         for keys in _classes(names, patterns)
     ]
     return conjunction(clauses)
@@ -127,8 +127,22 @@ def _classes(names: list[str], patterns: list[str]) -> list[Language]:
     return classes
 
 
-def _evaluates(node: SchemaNode, keys: Language, *, outermost: bool = False) -> Formula:
-    """When the node evaluates such keys, given that it holds."""
+def _evaluates(node: SchemaNode, keys: Language, known: dict[SchemaNode, Formula]) -> Formula:
+    """When the node evaluates such keys, given that it holds.
+
+    The first node asked for is the one whose own ``unevaluatedProperties`` doesn't count.
+    """
+    found = known.get(node)
+    if found is None:
+        outermost = not known
+        known[node] = FALSE
+        found = known[node] = _find_evaluates(node, keys, known, outermost=outermost)
+    return found
+
+
+def _find_evaluates(
+    node: SchemaNode, keys: Language, known: dict[SchemaNode, Formula], *, outermost: bool
+) -> Formula:
     keywords = node.keywords
     if "additionalProperties" in keywords:
         return TRUE
@@ -141,7 +155,8 @@ def _evaluates(node: SchemaNode, keys: Language, *, outermost: bool = False) -> 
     if is_subset(keys, union(named)):
         return TRUE
     return disjunction(
-        conjunction([condition, _evaluates(child, keys)]) for condition, child in applied(node)
+        conjunction([condition, _evaluates(child, keys, known)])
+        for condition, child in applied(node)
     )
 
 
@@ -151,7 +166,7 @@ def unevaluated_items(node: SchemaNode, json_type: JsonType, value: Any) -> Form
     edges = sorted({0, *(len(_prefix(each)) for each in _reached(node))})
     clauses = []
     for low, high in zip(edges, (*edges[1:], None), strict=True):
-        everything, members = _evaluates_items(node, low, outermost=True)
+        everything, members = _evaluates_items(node, low, {})
         if len(members) > MAX_CONTAINS:
             raise LimitExceededError("the schema has too many contains under unevaluatedItems")
         ways = [everything]
@@ -174,10 +189,27 @@ def _prefix(node: SchemaNode) -> list[Any]:
     return prefix if isinstance(prefix, list) else []
 
 
+ItemsEvaluated: TypeAlias = tuple[Formula, list[tuple[Formula, Node]]]
+
+
 def _evaluates_items(
-    node: SchemaNode, index: int, *, outermost: bool = False
-) -> tuple[Formula, list[tuple[Formula, Node]]]:
-    """When the node evaluates the item, and when those that satisfy its ``contains``."""
+    node: SchemaNode, index: int, known: dict[SchemaNode, ItemsEvaluated]
+) -> ItemsEvaluated:
+    """When the node evaluates the item, and when those that satisfy its ``contains``.
+
+    The first node asked for is the one whose own ``unevaluatedItems`` doesn't count.
+    """
+    found = known.get(node)
+    if found is None:
+        outermost = not known
+        known[node] = (FALSE, [])
+        found = known[node] = _find_evaluates_items(node, index, known, outermost=outermost)
+    return found
+
+
+def _find_evaluates_items(
+    node: SchemaNode, index: int, known: dict[SchemaNode, ItemsEvaluated], *, outermost: bool
+) -> ItemsEvaluated:
     keywords = node.keywords
     prefix = _prefix(node)
     rest = "additionalItems" if isinstance(keywords.get("items"), list) else "items"
@@ -190,7 +222,7 @@ def _evaluates_items(
     if "contains" in keywords and node.dialect.contains_evaluates:
         members.append((TRUE, node.child("contains")))
     for condition, child in applied(node):
-        all_of_it, some = _evaluates_items(child, index)
+        all_of_it, some = _evaluates_items(child, index, known)
         everything.append(conjunction([condition, all_of_it]))
         members += [(conjunction([condition, each]), member) for each, member in some]
     whole = disjunction(everything)
