@@ -8,9 +8,10 @@ those of the tokenizer in ``tokenizers/deepseek`` there. An instance is judged a
 write it: each token has to be allowed by the mask, and EOS at the end.
 
 The text is what ``json.dumps(value, ensure_ascii=False)`` prints. What the default style refuses is
-judged again with keys in any order; an instance that only that accepts counts as *other order*.
-llguidance (bench extra) stands beside it, with flexible whitespace; it has no such mode, so the
-valid instances in another order that it refuses are counted apart as well.
+judged again with keys in any order. An instance that only that accepts counts as *other order*;
+where it gives up on an invalid instance, the default style's refusal is right, and the giving up is
+listed. llguidance (bench extra) stands beside it, with flexible whitespace; it has no such mode, so
+the valid instances in another order that it refuses are counted apart as well.
 
 Times are in milliseconds, of one process that goes through the schemas one after the other:
 *compile* up to where the first mask can be asked for, *first mask* that mask, *step* a mask and the
@@ -29,37 +30,35 @@ import re
 import signal
 import sys
 import time
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jsonschema
 import numpy as np
 import referencing.exceptions
+from maskbench_engines import (
+    HAS_LLGUIDANCE,
+    LIMIT,
+    Engine,
+    LLGuidance,
+    Ours,
+    RefusedError,
+    StepLimitError,
+    TimeIsUpError,
+    Times,
+)
 from tqdm import tqdm  # type: ignore[import-untyped]
 from transformers import AutoTokenizer
 
-from mlx_structured import (
-    Acceptor,
-    JsonSchemaAcceptorDriver,
-    LimitExceededError,
-    SchemaError,
-    StructuredError,
-    Style,
-    UnsatisfiableSchemaError,
-    UnsupportedSchemaError,
-    Vocabulary,
-    compile_json_schema,
-)
+from mlx_structured import Vocabulary
 
 SHARED = Path(
     os.environ.get("MLX_STRUCTURED_SHARED") or Path(__file__).resolve().parents[2] / "shared"
 )
 
-HAS_LLGUIDANCE = importlib.util.find_spec("llguidance") is not None
 HAS_JSONSCHEMA_RS = importlib.util.find_spec("jsonschema_rs") is not None
 
 RIGHT = "right"
@@ -67,7 +66,6 @@ OTHER_ORDER = "other order"
 VALID_REFUSED = "valid refused"
 INVALID_ACCEPTED = "invalid accepted"
 TIMEOUT = "timeout"
-LIMIT = "limit"
 
 
 class Instance(NamedTuple):
@@ -88,35 +86,12 @@ class Case(NamedTuple):
     instances: list[Instance]
 
 
-class RefusedError(Exception):
-    """The schema was refused: the kind to count it under, and the engine's message."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class StepLimitError(Exception):
-    """An engine gave up in the middle of a text."""
-
-
-class TimeIsUpError(Exception):
-    """A schema took longer than it may."""
-
-
 class Judged(NamedTuple):
-    """What an engine made of an instance, and how many tokens it had read by then."""
+    """What an engine made of an instance, how many tokens it had read, what it gave up on."""
 
     verdict: str
     read: int
-
-
-class Times(NamedTuple):
-    """Seconds, as many as were measured."""
-
-    compile: array[float]
-    first_mask: array[float]
-    step: array[float]
+    gave_up: str = ""
 
 
 class Outcome(NamedTuple):
@@ -127,142 +102,12 @@ class Outcome(NamedTuple):
     judged: list[Judged]
 
 
-class Engine(Protocol):
-    """An engine under test."""
-
-    name: str
-    times: Times
-
-    def compile(self, schema: Any) -> None:
-        """Take a schema. Raises ``RefusedError``."""
-
-    def first_mask(self) -> None:
-        """Make the mask before the first token."""
-
-    def tokens_read(self, ids: Sequence[int]) -> int:
-        """How many tokens the masks let through; one more with the EOS after them."""
-
-    def tokens_read_in_any_order(self, ids: Sequence[int]) -> int:
-        """The same with keys in any order, where the engine has that."""
-
-
-def new_times() -> Times:
-    """No times yet."""
-    return Times(array("d"), array("d"), array("d"))
-
-
-class Ours:
-    """This package."""
-
-    name = "mlx-structured"
-
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.times = new_times()
-        self._vocabulary = vocabulary
-        (self._eos, *_) = vocabulary.eos_token_ids
-        self._schema: Any = None
-        self._acceptor: Acceptor | None = None
-        self._any_order: Acceptor | None = None
-
-    def compile(self, schema: Any) -> None:
-        self._schema = schema
-        self._acceptor = self._any_order = None
-        try:
-            self._acceptor = compile_json_schema(schema)
-            JsonSchemaAcceptorDriver(self._acceptor, self._vocabulary)
-        except UnsupportedSchemaError as error:
-            foreign = error.reason.startswith("does not belong")
-            raise RefusedError(
-                f"{error.keyword}{' of another draft' if foreign else ''}", str(error)
-            ) from error
-        except UnsatisfiableSchemaError as error:
-            raise RefusedError("unsatisfiable", str(error)) from error
-        except SchemaError as error:
-            raise RefusedError("invalid schema", str(error)) from error
-        except LimitExceededError as error:
-            raise RefusedError(LIMIT, str(error)) from error
-
-    def first_mask(self) -> None:
-        assert self._acceptor is not None
-        JsonSchemaAcceptorDriver(self._acceptor, self._vocabulary).select_valid_tokens()
-
-    def tokens_read(self, ids: Sequence[int]) -> int:
-        assert self._acceptor is not None
-        return self._read(self._acceptor, ids, self.times.step)
-
-    def tokens_read_in_any_order(self, ids: Sequence[int]) -> int:
-        if self._any_order is None:
-            self._any_order = compile_json_schema(self._schema, style=Style(key_order="any"))
-        return self._read(self._any_order, ids, None)
-
-    def _read(self, acceptor: Acceptor, ids: Sequence[int], times: array[float] | None) -> int:
-        driver = JsonSchemaAcceptorDriver(acceptor, self._vocabulary)
-        clock = time.perf_counter
-        for count, token in enumerate((*ids, self._eos)):
-            begin = clock()
-            try:
-                if not int(driver.select_valid_tokens()[token >> 5]) >> (token & 31) & 1:
-                    return count
-                driver.advance_token(token)
-            except StructuredError as error:
-                raise StepLimitError(f"after {count} tokens: {error}") from error
-            if times is not None:
-                times.append(clock() - begin)
-        return len(ids) + 1
-
-
-class LLGuidance:
-    """The engine of that name, through its ``LLMatcher``."""
-
-    name = "llguidance"
-
-    def __init__(self, tokenizer: Any) -> None:
-        from llguidance import LLMatcher  # noqa: PLC0415  # optional
-        from llguidance.hf import from_tokenizer  # noqa: PLC0415
-
-        self.times = new_times()
-        self._tokenizer = from_tokenizer(tokenizer)
-        self._eos = self._tokenizer.eos_token
-        self._matcher_of = LLMatcher
-        self._matcher: Any = None
-
-    def compile(self, schema: Any) -> None:
-        grammar = self._matcher_of.grammar_from_json_schema(
-            schema, overrides={"whitespace_flexible": True}
-        )
-        self._matcher = self._matcher_of(self._tokenizer, grammar, log_level=0)
-        if self._matcher.is_error():
-            message = self._matcher.get_error()
-            raise RefusedError(message.partition("\n")[0][:60], message)
-
-    def first_mask(self) -> None:
-        self._matcher.compute_bitmask()
-
-    def tokens_read(self, ids: Sequence[int]) -> int:
-        matcher = self._matcher
-        matcher.reset()
-        times = self.times.step
-        clock = time.perf_counter
-        for count, token in enumerate((*ids, self._eos)):
-            begin = clock()
-            if not matcher.compute_bitmask()[token >> 3] >> (token & 7) & 1:
-                if matcher.is_error():
-                    raise StepLimitError(f"after {count} tokens: {matcher.get_error()}")
-                return count
-            matcher.consume_token(token)
-            times.append(clock() - begin)
-        return len(ids) + 1
-
-    def tokens_read_in_any_order(self, ids: Sequence[int]) -> int:
-        return 0
-
-
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
     """Raise ``TimeIsUpError`` when the time is up, and again where that was swallowed."""
 
     def stop(_number: int, _frame: object) -> None:
-        raise TimeIsUpError
+        raise TimeIsUpError(f"not done after {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
@@ -273,16 +118,23 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def judge(engine: Engine, instance: Instance) -> Judged:
-    """Let an engine read an instance."""
+def judge(engine: Engine, instance: Instance, seconds: float) -> Judged:
+    """Let an engine read an instance; in any order too, where the declared one is refused."""
     whole = len(instance.ids) + 1
-    read = engine.tokens_read(instance.ids)
-    if read < whole:
-        other = engine.tokens_read_in_any_order(instance.ids)
-        if other == whole:
-            return Judged(OTHER_ORDER if instance.is_valid else INVALID_ACCEPTED, other)
-        return Judged(VALID_REFUSED if instance.is_valid else RIGHT, max(read, other))
-    return Judged(RIGHT if instance.is_valid else INVALID_ACCEPTED, read)
+    with at_most(seconds):
+        read = engine.tokens_read(instance.ids)
+    if read == whole:
+        return Judged(RIGHT if instance.is_valid else INVALID_ACCEPTED, read)
+    try:
+        with at_most(seconds):
+            other = engine.tokens_read_in_any_order(instance.ids)
+    except (StepLimitError, TimeIsUpError) as error:
+        if instance.is_valid:
+            raise
+        return Judged(RIGHT, read, f"in any order, {error}")
+    if other == whole:
+        return Judged(OTHER_ORDER if instance.is_valid else INVALID_ACCEPTED, other)
+    return Judged(VALID_REFUSED if instance.is_valid else RIGHT, max(read, other))
 
 
 def run(engine: Engine, case: Case, seconds: float) -> Outcome:
@@ -298,15 +150,15 @@ def run(engine: Engine, case: Case, seconds: float) -> Outcome:
             engine.first_mask()
             engine.times.first_mask.append(time.perf_counter() - compiled)
             engine.times.compile.append(compiled - begin)
-            for number, instance in enumerate(case.instances):
-                stage = f"instance {number}"
-                judged.append(judge(engine, instance))
+        for number, instance in enumerate(case.instances):
+            stage = f"instance {number}"
+            judged.append(judge(engine, instance, seconds))
     except RefusedError as error:
         return Outcome(error.kind, str(error), judged)
     except StepLimitError as error:
         return Outcome(LIMIT, f"{stage}, {error}", judged)
-    except TimeIsUpError:
-        return Outcome(TIMEOUT, f"{stage}, not done after {seconds:g} s", judged)
+    except TimeIsUpError as error:
+        return Outcome(TIMEOUT, f"{stage}, {error}", judged)
     return Outcome(None, "", judged)
 
 
@@ -358,6 +210,8 @@ def failure_lines(
 ) -> list[str]:
     """Everything that went wrong with a schema, a line each."""
     lines = []
+    gave_up = {judged.gave_up for judged in outcome.judged if judged.gave_up}
+    lines += [f"undecided {message}: {case.name}" for message in sorted(gave_up)]
     for instance, judged in zip(case.instances, outcome.judged, strict=False):
         if judged.verdict not in (VALID_REFUSED, INVALID_ACCEPTED):
             continue
@@ -472,7 +326,9 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="MaskBench's schemas and instances")
     parser.add_argument("--every", type=int, default=1, help="take every so many of the schemas")
-    parser.add_argument("--seconds", type=float, default=20.0, help="the most for one schema")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="the most for one compilation, one instance"
+    )
     parser.add_argument(
         "--list-failures", action="store_true", help="with whole texts, and those of llguidance"
     )
@@ -493,10 +349,17 @@ def main() -> None:
     reasons: dict[str, dict[str, Counter[str]]] = {
         engine.name: defaultdict(Counter) for engine in engines
     }
+    slowest: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
     failures: dict[str, list[str]] = {engine.name: [] for engine in engines}
     cases = read_cases(tokenizer, vocabulary, options.every)
     for case in tqdm(cases, total=-(-4197 // options.every), unit="schema", mininterval=1.0):
-        outcomes = [run(engine, case, options.seconds) for engine in engines]
+        outcomes = []
+        for engine in engines:
+            done = tuple(map(len, engine.times))
+            outcomes.append(run(engine, case, options.seconds))
+            for field, times, before in zip(Times._fields, engine.times, done, strict=True):
+                worst = max(times[before:], default=0.0)
+                slowest[engine.name, field].append((worst, case.name))
         if len(outcomes) == 2:
             outcomes[1] = excused(*outcomes)
         row = counts.setdefault(case.group, {engine.name: Counter() for engine in engines})
@@ -510,6 +373,10 @@ def main() -> None:
 
     print_counts(counts)
     print_times(engines)
+    print("\nslowest schemas, milliseconds")
+    for (name, field), marks in slowest.items():
+        found = ", ".join(f"{case} {time_ * 1e3:.1f}" for time_, case in sorted(marks)[:-6:-1])
+        print(f"{name:<14} {field:<10} {found}")
     for engine in engines:
         print_reasons(engine.name, reasons[engine.name])
     for engine in engines if options.list_failures else engines[:1]:
