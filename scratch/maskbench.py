@@ -100,6 +100,7 @@ class Outcome(NamedTuple):
     refusal: str | None
     message: str
     judged: list[Judged]
+    is_compiled: bool = True
 
 
 @contextmanager
@@ -129,9 +130,10 @@ def judge(engine: Engine, instance: Instance, seconds: float) -> Judged:
         with at_most(seconds):
             other = engine.tokens_read_in_any_order(instance.ids)
     except (StepLimitError, TimeIsUpError) as error:
+        message = f"in any order, {error}"
         if instance.is_valid:
-            raise
-        return Judged(RIGHT, read, f"in any order, {error}")
+            raise type(error)(message) from error
+        return Judged(RIGHT, read, message)
     if other == whole:
         return Judged(OTHER_ORDER if instance.is_valid else INVALID_ACCEPTED, other)
     return Judged(VALID_REFUSED if instance.is_valid else RIGHT, max(read, other))
@@ -154,11 +156,11 @@ def run(engine: Engine, case: Case, seconds: float) -> Outcome:
             stage = f"instance {number}"
             judged.append(judge(engine, instance, seconds))
     except RefusedError as error:
-        return Outcome(error.kind, str(error), judged)
+        return Outcome(error.kind, str(error), judged, is_compiled=False)
     except StepLimitError as error:
         return Outcome(LIMIT, f"{stage}, {error}", judged)
     except TimeIsUpError as error:
-        return Outcome(TIMEOUT, f"{stage}, {error}", judged)
+        return Outcome(TIMEOUT, f"{stage}, {error}", judged, is_compiled=stage != "compile")
     return Outcome(None, "", judged)
 
 
@@ -259,13 +261,12 @@ COLUMNS: Sequence[str] = (
 def count(case: Case, outcome: Outcome) -> Counter[str]:
     """A schema's part in the columns of the table."""
     stopped = outcome.refusal in (TIMEOUT, LIMIT)
-    compiled = outcome.refusal is None or bool(outcome.judged)
     counts = Counter(judged.verdict for judged in outcome.judged)
     wrong = counts[VALID_REFUSED] + counts[INVALID_ACCEPTED]
     counts.update(
         {
             "schemas": 1,
-            "compiled": compiled,
+            "compiled": outcome.is_compiled,
             "refused": outcome.refusal is not None and not stopped,
             TIMEOUT: stopped,
             "all right": outcome.refusal is None and not wrong,
