@@ -276,7 +276,9 @@ def test_every_eos_id_of_a_wrapper_counts() -> None:
     ids = [tokenizer.convert_tokens_to_ids(name) for name in ("</s>", "<|a|>", "<|b|>", "Ċ")]
     wrapper = TokenizerWrapper(tokenizer, eos_token_ids=ids[1:])
     vocabulary = Vocabulary.from_tokenizer(wrapper)
-    assert vocabulary.eos_token_ids == tuple(sorted(ids))
+    # Whether the tokenizer's own EOS joins those that are given depends on mlx-lm's version.
+    assert vocabulary.eos_token_ids == tuple(sorted(wrapper.eos_token_ids))
+    assert set(vocabulary.eos_token_ids) >= set(ids[1:])
     assert [vocabulary.tokens[index] for index in ids] == [None] * 4
     assert vocabulary.trie.find(b"\n") is None
     assert Vocabulary.from_tokenizer(tokenizer).eos_token_ids == (ids[0],)
@@ -287,7 +289,8 @@ def test_an_eos_id_beyond_the_tokenizer_widens_the_vocabulary() -> None:
     wrapper = TokenizerWrapper(hugging_face(byte_level()), eos_token_ids=[300])
     vocabulary = Vocabulary.from_tokenizer(wrapper)
     assert vocabulary.size == 301
-    assert vocabulary.eos_token_ids == (256, 300)
+    assert vocabulary.eos_token_ids == tuple(sorted(wrapper.eos_token_ids))
+    assert 300 in vocabulary.eos_token_ids
     assert vocabulary.tokens[256:] == (None,) * 45
 
 
