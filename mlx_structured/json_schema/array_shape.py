@@ -210,25 +210,25 @@ class ArrayShape:
         found = self._feasible.get(written)
         if found is not None:
             return found
-        seen = {written}
+        came_from: dict[Written, Written | None] = {written: None}
         stack = [written]
-        found = False
-        while stack and not found:
+        while stack:
             each = stack.pop()
             if self.may_close(each) or self._feasible.get(each):
-                found = True
-                break
+                step: Written | None = each
+                while step is not None:
+                    self._feasible[step] = True
+                    step = came_from[step]
+                return True
             for _, after in reversed(self._ways(each)):
-                if after not in seen:
-                    seen.add(after)
+                if after not in came_from:
+                    came_from[after] = each
                     stack.append(after)
-            if len(seen) > MAX_SEARCH:
+            if len(came_from) > MAX_SEARCH:
                 raise LimitExceededError("the schema has too many conditions on an array's items")
-        if found:
-            self._feasible[written] = True
-        elif not self._form.is_searching:
-            self._feasible.update(dict.fromkeys(seen, False))
-        return found
+        if not self._form.is_searching:
+            self._feasible.update(dict.fromkeys(came_from, False))
+        return False
 
 
 def _covers(atom: Items | Count, index: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,17 +25,13 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
+from mlx_structured.json_schema.key_classes import key_classes
 from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.nodes import Node, ValueSet
 from mlx_structured.json_schema.residual import Branch, branches
 from mlx_structured.languages.language import (
-    EVERYTHING,
     Language,
-    complement,
-    intersection,
-    is_empty,
     is_subset,
-    literals,
     matches,
     words,
 )
@@ -160,21 +156,8 @@ class ObjectShape:
     def classes(self) -> tuple[KeyClass, ...]:
         """The keys without a name, by what may stand under them."""
         if self._classes is None:
-            unnamed = complement(literals(self.names)) if self.names else EVERYTHING
-            parts = [unnamed]
-            for language in sorted(self._languages, key=lambda each: each.serial):
-                parts = [
-                    keys
-                    for each in parts
-                    for keys in (
-                        intersection([each, language]),
-                        intersection([each, complement(language)]),
-                    )
-                    if not is_empty(keys)
-                ]
-                if len(parts) > 256:
-                    raise LimitExceededError("the schema has too many overlapping key patterns")
-            self._classes = tuple(self._class(keys) for keys in parts)
+            languages = sorted(self._languages, key=lambda each: each.serial)
+            self._classes = tuple(map(self._class, key_classes(self.names, languages)))
         return self._classes
 
     def _class(self, keys: Language) -> KeyClass:
@@ -348,14 +331,17 @@ class ObjectShape:
 
     def _search(self, start: Progress) -> bool:
         """Decide the names that the rest speaks of one by one, then look at the other keys."""
-        seen = {start}
+        came_from: dict[Progress, Progress | None] = {start: None}
         stack = [start]
         while stack:
             progress = stack.pop()
-            if len(seen) > MAX_SEARCH:
+            if len(came_from) > MAX_SEARCH:
                 raise LimitExceededError("the schema has too many conditions on an object's keys")
             open_names = self.mentioned(progress.rest) & ~progress.passed
-            if not open_names & self.required and self._holds(progress.rest, progress.written):
+            if self._feasible.get(progress) or (
+                not open_names & self.required and self._holds(progress.rest, progress.written)
+            ):
+                self._remember(progress, came_from)
                 return True
             if open_names:
                 found = self._with_name_decided(progress, open_names)
@@ -365,13 +351,21 @@ class ObjectShape:
                 parts = parts_of(progress.rest)
                 if all(isinstance(part, (Size, Properties)) for part in parts):
                     if self._has_room(progress, parts):
+                        self._remember(progress, came_from)
                         return True
                     continue
                 found = self._with_another_key(progress)
-            new = [each for each in dict.fromkeys(found) if each not in seen]
-            seen.update(new)
+            new = [each for each in dict.fromkeys(found) if each not in came_from]
+            came_from |= dict.fromkeys(new, progress)
             stack.extend(reversed(new))
         return False
+
+    def _remember(self, last: Progress, came_from: Mapping[Progress, Progress | None]) -> None:
+        """All that led to what can be finished can be finished itself."""
+        step: Progress | None = last
+        while step is not None:
+            self._feasible[step] = True
+            step = came_from[step]
 
     def _with_name_decided(self, progress: Progress, open_names: int) -> Iterator[Progress]:
         """One of the names comes not, or comes with one of the values that it may have."""

@@ -48,7 +48,9 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
         for name, value in node.keywords.items():
             pointer = f"{node.pointer}/{escape_pointer(name)}"
             keyword = KEYWORDS[name]
-            if name in node.dialect.unknown:
+            # In no draft does additionalItems say anything without a list of items.
+            is_idle = name == "additionalItems" and "prefixItems" not in node.keywords
+            if name in node.dialect.unknown and not is_idle:
                 yield UnsupportedSchemaError(
                     name, pointer, f"does not belong to {node.dialect.name}"
                 )

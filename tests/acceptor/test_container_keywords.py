@@ -525,3 +525,10 @@ def test_unevaluated_properties_over_shared_references_take_no_exponential_time(
     )
     assert acceptor.accepts('{"a": 1}')
     assert not acceptor.accepts('{"b": 1}')
+
+
+def test_additional_items_beside_no_list_of_items_says_nothing_in_any_draft() -> None:
+    schema = {"items": {"type": "string"}, "additionalItems": False}
+    acceptor = compile_json_schema({"type": "array", **schema})
+    assert acceptor.accepts('["a", "b"]')
+    assert not acceptor.accepts("[1]")

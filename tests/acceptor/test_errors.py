@@ -124,7 +124,6 @@ def test_keywords_as_names_of_properties_are_no_keywords() -> None:
 @pytest.mark.parametrize(
     ("draft", "keyword", "value"),
     [
-        (DRAFT202012, "additionalItems", False),
         (DRAFT202012, "$recursiveRef", "#"),
         (DRAFT201909, "prefixItems", [True]),
         (DRAFT201909, "$dynamicRef", "#"),
@@ -463,3 +462,9 @@ def test_wrong_arguments_of_the_driver_are_named() -> None:
         JsonSchemaAcceptorDriver({"type": "integer"}, vocabulary)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="from_tokenizer"):
         JsonSchemaAcceptorDriver(compile_json_schema(True), [b"1"])  # type: ignore[arg-type]
+
+
+def test_additional_items_beside_prefix_items_is_refused() -> None:
+    with pytest.raises(UnsupportedSchemaError) as raised:
+        compile_json_schema({"prefixItems": [True], "additionalItems": False})
+    assert (raised.value.keyword, raised.value.pointer) == ("additionalItems", "/additionalItems")

@@ -25,19 +25,16 @@ from mlx_structured.json_schema.formula import (
     conjunction,
     disjunction,
 )
+from mlx_structured.json_schema.key_classes import key_classes
 from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
 from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.language import (
     Language,
-    complement,
-    intersection,
-    is_empty,
     is_subset,
     literals,
     union,
 )
 
-MAX_CLASSES = 64
 MAX_CONTAINS = 8
 
 
@@ -51,7 +48,7 @@ def unevaluated_properties(node: SchemaNode, json_type: JsonType, value: Any) ->
     ]
     clauses += [
         disjunction([Properties(keys, child), _evaluates(node, keys, {})])
-        for keys in _classes(names, patterns)
+        for keys in key_classes(names, map(search_language, patterns))
     ]
     return conjunction(clauses)
 
@@ -106,25 +103,6 @@ def _keys(node: SchemaNode) -> tuple[list[str], list[str]]:
         names |= dict.fromkeys(each.keywords.get("properties", ()))
         patterns |= dict.fromkeys(each.keywords.get("patternProperties", ()))
     return list(names), list(patterns)
-
-
-def _classes(names: list[str], patterns: list[str]) -> list[Language]:
-    """The keys without a name, as the patterns tell them apart."""
-    classes = [complement(literals(names))]
-    for pattern in patterns:
-        language = search_language(pattern)
-        classes = [
-            part
-            for each in classes
-            for part in (
-                intersection([each, language]),
-                intersection([each, complement(language)]),
-            )
-            if not is_empty(part)
-        ]
-        if len(classes) > MAX_CLASSES:
-            raise LimitExceededError("the schema has too many overlapping key patterns")
-    return classes
 
 
 def _evaluates(node: SchemaNode, keys: Language, known: dict[SchemaNode, Formula]) -> Formula:
