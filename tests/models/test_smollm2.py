@@ -15,6 +15,7 @@ import pytest
 from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
 from tokenizers.pre_tokenizers import ByteLevel
 
+from mlx_structured import Vocabulary, make_logit_bias_processor
 from mlx_structured.models import gguf_model_folder, load_model, smollm2_gguf
 from mlx_structured.models.gguf_header import read_header
 
@@ -165,3 +166,34 @@ def test_its_config_is_the_published_one(smollm2: tuple[Any, TokenizerWrapper]) 
     config = json.loads((gguf_model_folder(smollm2_gguf()) / "config.json").read_text())
     assert {key: config[key] for key in published} == published
     assert config["rms_norm_eps"] == pytest.approx(1e-5)
+
+
+def test_its_tokens_join_to_the_utf8_of_a_text(
+    smollm2: tuple[Any, TokenizerWrapper],
+) -> None:
+    _, tokenizer = smollm2
+    vocabulary = Vocabulary.from_tokenizer(tokenizer)
+    text = 'é {"name": "Nigeria 🇳🇬", "n": 1.50, "t": "\\t"}\n'
+    tokens = [vocabulary.tokens[i] for i in tokenizer.encode(text, add_special_tokens=False)]
+    assert b"".join(token or b"" for token in tokens) == text.encode()
+    assert vocabulary.eos_token_ids == (2,)
+
+
+def test_under_a_schema_it_writes_a_document_and_stops(
+    smollm2: tuple[Any, TokenizerWrapper],
+) -> None:
+    model, tokenizer = smollm2
+    prompt = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "The capital of France, in JSON."}],
+        add_generation_prompt=True,
+    )
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string", "maxLength": 20}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    processor = make_logit_bias_processor(tokenizer, schema)
+    text = mlx_lm.generate(model, tokenizer, prompt, logits_processors=[processor])
+    assert json.loads(text) == {"city": "Paris"}
+    assert processor.driver.is_finished
