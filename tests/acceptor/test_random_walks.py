@@ -20,6 +20,7 @@ from walks import required_names, walk
 from mlx_structured import (
     Acceptor,
     SchemaError,
+    UnsatisfiableSchemaError,
     UnsupportedSchemaError,
     Vocabulary,
     compile_json_schema,
@@ -49,10 +50,10 @@ def judged(schema: Any) -> Callable[[Any], bool]:
 
 
 def compiled(schema: Any, style: str) -> Acceptor | None:
-    """The acceptor, if the schema has only enforced keywords."""
+    """The acceptor, if the schema has only enforced keywords, and a value."""
     try:
         return compile_json_schema(schema, style=style)
-    except (UnsupportedSchemaError, SchemaError):
+    except (UnsupportedSchemaError, SchemaError, UnsatisfiableSchemaError):
         return None
 
 
