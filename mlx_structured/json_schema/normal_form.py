@@ -85,7 +85,6 @@ class NormalForm:
         self.root: ValueSet = frozenset((root,))
         self._has_text = has_text
         self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
-        self._key_orders: dict[ValueSet, tuple[str, ...]] = {}
         self._expanded: dict[tuple[Node, JsonType], Formula] = {}
         self._few_values: dict[ValueSet, frozenset[Canonical] | None] = {}
         self._few: dict[Node, frozenset[Scalar] | None] = {}
@@ -153,13 +152,6 @@ class NormalForm:
         if isinstance(members, NumberSet):
             return not members.is_empty() and self._has_text(members)
         return bool(members)
-
-    def key_order(self, values: ValueSet) -> tuple[str, ...]:
-        """The keys that the position's schemas name, in their order."""
-        order = self._key_orders.get(values)
-        if order is None:
-            order = self._key_orders[values] = key_order(values)
-        return order
 
     def expanded(self, node: Node, of: JsonType) -> Formula:
         """What the node says about arrays or objects, down to atoms."""
@@ -257,7 +249,7 @@ class NormalForm:
         shape = self._objects.get(values)
         if shape is None:
             formula = self._position(values, "object")
-            shape = self._objects[values] = ObjectShape(self, self.key_order(values), formula)
+            shape = self._objects[values] = ObjectShape(self, key_order(values), formula)
         return shape if shape.is_feasible() else None
 
     def is_scalar(self, node: Node) -> bool:
