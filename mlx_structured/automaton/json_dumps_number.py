@@ -8,7 +8,7 @@ holds its digits, and a text lives on if some text that starts with it is printe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -31,6 +31,14 @@ from mlx_structured.languages.shortest_decimals import (
 )
 
 _FIXED_DIGITS = 16
+_FREE_DIGITS = 14
+"""Of so many digits, each number is printed as it is: no shorter text reads back the same."""
+
+_ANY_WHOLE = (10, 2)
+_NO_PLACES = (10, 2, 0)
+_ANY_PLACES = (101, 3, 1)
+"""Digits, their number and the places after the point, of states that stand for many."""
+
 _FIXED_ZEROS = 3
 _SCIENTIFIC = ((LEAST_EXPONENT, -_FIXED_ZEROS - 2), (_FIXED_DIGITS, GREATEST_EXPONENT))
 _EXPONENT_TEXTS = {
@@ -102,6 +110,14 @@ class WholeState(LexemeState):
             texts.add_exponent(transitions, digits, size)
         return transitions
 
+    def stand_in(self, digits: int) -> LexemeState:
+        texts = self.texts
+        most = _FREE_DIGITS if texts.max_digits is None else min(texts.max_digits, _FREE_DIGITS)
+        # With one digit before the point there may be an exponent, which hangs on the digits.
+        if not texts.is_free or self.size < 2 or self.size + digits > most:
+            return self
+        return texts.stand_in(_ANY_WHOLE, texts.whole) or self
+
 
 class FractionState(LexemeState):
     """After the point: the digits without it and without zeros before them."""
@@ -128,6 +144,13 @@ class FractionState(LexemeState):
         if places and size - places == 1 and digits % 10:
             texts.add_exponent(transitions, digits, size)
         return transitions
+
+    def stand_in(self, digits: int) -> LexemeState:
+        texts, places = self.texts, self.places
+        is_short = texts.is_free and self.size + digits <= _FREE_DIGITS
+        if not is_short or not self.digits or self.size - places == 1:
+            return self
+        return texts.stand_in(_ANY_PLACES if places else _NO_PLACES, texts.fraction) or self
 
 
 class ExponentState(LexemeState):
@@ -188,6 +211,7 @@ class PrintedTexts:
     __slots__ = (
         "__weakref__",
         "_decades",
+        "_stand_ins",
         "_states",
         "integers",
         "is_free",
@@ -206,6 +230,18 @@ class PrintedTexts:
         self.is_free = members.is_everything()
         self._decades: tuple[bool, list[int]] | None = None
         self._states: WeakValueDictionary[tuple[int, int], LexemeState] = WeakValueDictionary()
+        self._stand_ins: dict[tuple[int, ...], LexemeState] = {}
+
+    def stand_in(
+        self, key: tuple[int, ...], make: Callable[..., LexemeState | None]
+    ) -> LexemeState | None:
+        """The state that stands for many, made once."""
+        state = self._stand_ins.get(key)
+        if state is None:
+            state = make(*key)
+            if state is not None:
+                self._stand_ins[key] = state
+        return state
 
     def first_digits(self, whole_zero: bool) -> dict[int, LexemeState]:
         """The states after the first digit, with 0 as an integer or only before a point."""

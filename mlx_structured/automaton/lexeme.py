@@ -27,6 +27,13 @@ class LexemeState:
         """Byte -> next state, without dead ends. Called once."""
         raise NotImplementedError
 
+    def stand_in(self, digits: int) -> LexemeState:
+        """A state that reads the same texts of at most so many ``digits``, the same for many.
+
+        This one where nothing better is known. Whether the lexeme may end here at once may differ.
+        """
+        return self
+
     @property
     def transitions(self) -> Mapping[int, LexemeState]:
         """Byte -> next state, without dead ends."""

@@ -59,14 +59,22 @@ def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
 
 
 class StringState(LexemeState):
-    """Between two characters of a string's content."""
+    """Between two characters of a string's content.
 
-    __slots__ = ("machine", "spelling")
+    Where most characters lead to one state, that is the ``base``, and ``patch`` has the bytes at
+    which the transitions may differ from those of a string that always goes on there. Both are
+    known once the transitions are.
+    """
+
+    __slots__ = ("_everywhere", "base", "machine", "patch", "spelling")
 
     def __init__(self, machine: Machine, spelling: Spelling) -> None:
         super().__init__()
         self.machine = machine
         self.spelling: Spelling = spelling
+        self.base: StringState | None = None
+        self.patch: frozenset[int] = frozenset()
+        self._everywhere: Mapping[int, LexemeState] | None = None
 
     def arcs(self) -> list[Arc]:
         """The characters that may follow, with the states after them."""
@@ -85,30 +93,100 @@ class StringState(LexemeState):
 
     def expand(self) -> Mapping[int, LexemeState]:
         arcs = self.arcs()
-        transitions: dict[int, LexemeState] = {}
-        for low, high, target in arcs:
-            for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
-                transitions[byte] = target
-        transitions.pop(0x22, None)
-        transitions.pop(0x5C, None)
+        base = _main_target(arcs)
+        if base is None:
+            transitions: dict[int, LexemeState] = {}
+            self._write(transitions, arcs, arcs)
+        else:
+            transitions = dict(base.everywhere())
+            self.base = base
+            self.patch = self._write(transitions, _exceptions(arcs, base), arcs)
         label = self._label()
         if label is not None:
             transitions[0x22] = END if label is DONE else _end(label)
-        escape = EscapeState(arcs, self.spelling)
-        if escape.transitions:
-            transitions[0x5C] = escape
-        if arcs and arcs[-1][1] >= 0x80:
-            for lead, remaining, first, last, second in _LEADS:
-                clipped = clip(arcs, first, last)
-                if clipped:
-                    transitions[lead] = _utf8(clipped, first, last, remaining, second)
         return transitions
+
+    def everywhere(self) -> Mapping[int, LexemeState]:
+        """The transitions of a string's content when each character leads to this state."""
+        found = self._everywhere
+        if found is None:
+            transitions: dict[int, LexemeState] = {}
+            arcs: list[Arc] = [(0, 0x10FFFF, self)]
+            self._write(transitions, arcs, arcs)
+            found = self._everywhere = transitions
+        return found
+
+    def _write(
+        self,
+        transitions: dict[int, LexemeState],
+        changes: Iterable[tuple[int, int, LexemeState | None]],
+        arcs: list[Arc],
+    ) -> frozenset[int]:
+        """Change the transitions by ranges of characters; returns the bytes concerned."""
+        written: set[int] = {0x22}
+        escape = False
+        for low, high, target in changes:
+            for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
+                if target is None:
+                    transitions.pop(byte, None)
+                else:
+                    transitions[byte] = target
+                written.add(byte)
+            if high >= 0x80:
+                for lead, remaining, first, last, second in _LEADS:
+                    if lead not in written and first <= high and last >= low:
+                        clipped = clip(arcs, first, last)
+                        if clipped:
+                            transitions[lead] = _utf8(clipped, first, last, remaining, second)
+                        else:
+                            transitions.pop(lead, None)
+                        written.add(lead)
+            escape = escape or self.spelling == "any" or _has_escape(low, high)
+        transitions.pop(0x22, None)
+        if escape:
+            written.add(0x5C)
+            if any(self.spelling == "any" or _has_escape(low, high) for low, high, _ in arcs):
+                transitions[0x5C] = EscapeState(arcs, self.spelling)
+            else:
+                transitions.pop(0x5C, None)
+        return frozenset(written)
 
     def _label(self) -> Hashable | None:
         machine = self.machine
         if isinstance(machine, Language):
             return DONE if machine.nullable else None
         return machine.label
+
+
+def _has_escape(low: int, high: int) -> bool:
+    """Whether ``json.dumps`` escapes a character of the range."""
+    return low < 0x20 or low <= 0x22 <= high or low <= 0x5C <= high
+
+
+def _main_target(arcs: Sequence[Arc]) -> StringState | None:
+    """The state to which more than half of all characters lead."""
+    reached: dict[LexemeState, int] = {}
+    for low, high, target in arcs:
+        reached[target] = reached.get(target, 0) + high - low + 1
+    for target, count in reached.items():
+        if count > 0x88000 and isinstance(target, StringState):
+            return target
+    return None
+
+
+def _exceptions(
+    arcs: Sequence[Arc], base: StringState
+) -> Iterable[tuple[int, int, LexemeState | None]]:
+    """The ranges of characters that don't lead to ``base``."""
+    following = 0
+    for low, high, target in arcs:
+        if low > following:
+            yield following, low - 1, None
+        if target is not base:
+            yield low, high, target
+        following = high + 1
+    if following <= 0x10FFFF:
+        yield following, 0x10FFFF, None
 
 
 def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:

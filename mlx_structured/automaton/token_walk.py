@@ -8,25 +8,39 @@ what tokens have in common after the lexeme is walked once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
-from typing import NamedTuple, TypeAlias, cast, get_args
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.character_walk import (
+    CharacterWalk,
+    Levels,
+    Nodes,
+    counted_class,
+)
+from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
-from mlx_structured.languages.expression import length_bounds
-from mlx_structured.languages.language import EVERYTHING, Language, capped, length_between
+from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
 
 Bitmap: TypeAlias = npt.NDArray[np.uint32]
-Nodes: TypeAlias = npt.NDArray[np.int64]
 
 WIDE = 32
 """A state with more ways on than this is walked by numpy, or by its difference to plain strings."""
+
+MANY_NODES = 4_000
+"""With more trie nodes below, strings are walked by the classes of their characters."""
+
+MAX_CHARACTER_WALKS = 4
+"""How many of those are kept, the oldest dropped first."""
+
+MOST_CHARACTERS = 24
+"""Nearly all tokens have no more characters; the few longer ones are looked at one by one."""
 
 FEW_NODES = 96
 """Below this many trie nodes a walk in Python is always cheaper."""
@@ -49,20 +63,18 @@ class Reach(NamedTuple):
     exits: tuple[tuple[Hashable, int], ...]
 
 
-class TokenLengths(NamedTuple):
-    """How many characters of a string are read on the way to each trie node.
+class LongTokens(NamedTuple):
+    """The tokens that are longer than most.
 
     Arguments:
-        inside: nodes inside the string.
-        at_inside: characters begun there.
-        ends: nodes of the closing quote.
-        at_ends: characters of the string.
+        nodes: trie nodes where a text is already long.
+        children: pairs of byte and child, of the nodes from the root to them and of themselves.
+        bitmap: the tokens.
     """
 
-    inside: Nodes
-    at_inside: Nodes
-    ends: Nodes
-    at_ends: Nodes
+    nodes: frozenset[int]
+    children: Mapping[int, Sequence[tuple[int, int]]]
+    bitmap: Bitmap
 
 
 class TokenWalk:
@@ -84,17 +96,21 @@ class TokenWalk:
         self._subtree: list[int] = trie.subtree_size.tolist()
         tokens: list[int] = trie.token.tolist()
         self._tokens: list[tuple[int, ...]] = [()] * self._size
+        self._node_of_token = np.full(self.words * 32, -1, np.int32)
         for node, token in enumerate(tokens):
             if token >= 0:
                 self._tokens[node] = (token,)
             elif token < -1:
                 self._tokens[node] = tuple(trie.duplicates[-2 - token])
+                self._node_of_token[list(self._tokens[node])] = node
+        single = trie.token >= 0
+        self._node_of_token[trie.token[single]] = np.flatnonzero(single)
         self._children: list[dict[int, int] | None] = [None] * self._size
         self._parts: dict[int, tuple[int, ...]] = {}
         self._merged: dict[tuple[int, ...], int] = {}
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
-        self._lengths: dict[tuple[Spelling, int], TokenLengths] = {}
+        self._by_characters: dict[tuple[Spelling, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
@@ -165,41 +181,98 @@ class TokenWalk:
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
-        if self._is_wide(lexeme, node):
-            if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
-                bounds = length_bounds(lexeme.machine)
-                if bounds is not None and bounds != (0, None):
-                    return self._counted(lexeme.spelling, bounds, node)
-            canonical = self._canonical(lexeme)
-            if canonical is not lexeme:
-                return self.reach(canonical, node)
-            plain = self._nearly_plain(lexeme)
-            if plain is not None:
-                return self._difference(lexeme, plain, node)
+        stand_in = lexeme.stand_in(self._most_digits)
+        if stand_in is not lexeme:
+            return self.reach(stand_in, node)
+        if not self._is_wide(lexeme, node):
+            return self._walk_by_nodes(lexeme, node)
+        if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
-        return self._walk_by_nodes(lexeme, node)
+        # What no token is long enough to count is dropped, and often leaves a known state.
+        language = capped(lexeme.machine, self._longest + 1)
+        if language is not lexeme.machine:
+            return self.reach(string_body(language, lexeme.spelling), node)
+        is_class = counted_class(lexeme) is not None
+        language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
+        if language is not lexeme.machine:
+            return self._amend(lexeme, self.reach(string_body(language, lexeme.spelling), node))
+        plain = self._nearly_plain(lexeme)
+        if plain is not None:
+            return self._difference(lexeme, plain, node)
+        if node < self._size and self._subtree[node] > MANY_NODES:
+            return self._walk_by_characters(lexeme, node)
+        return self._walk_by_levels(lexeme, node)
 
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
         return self._subtree[node] > FEW_NODES and len(lexeme.transitions) > WIDE
 
-    def _canonical(self, lexeme: LexemeState) -> LexemeState:
-        """A state that reads the same tokens: what no token is long enough to count is dropped."""
-        if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
-            language = capped(lexeme.machine, self._longest + 1)
-            return string_body(language, lexeme.spelling)
-        return lexeme
+    def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
+        """The reach from the root, of a state that reads all but the long tokens as is known."""
+        long = self._long
+        ids: list[int] = []
+        exits: dict[Hashable, list[int]] = {}
+        for label, exit_node in known.exits:
+            parts = self._parts.get(exit_node, (exit_node,))
+            exits[label] = [part for part in parts if part not in long.nodes]
+        stack = [(0, lexeme)]
+        while stack:
+            at, state = stack.pop()
+            ways = state.transitions
+            for byte, child in long.children.get(at, ()):
+                after = ways.get(byte)
+                if after is None:
+                    continue
+                if child in long.nodes:
+                    ids += self._tokens[child]
+                    if after.label is not None and self._counts[child]:
+                        exits.setdefault(after.label, []).append(child)
+                stack.append((child, after))
+        bitmap = self.pack([*ids, *known.ids])
+        if known.bitmap is not None:
+            bitmap |= known.bitmap & ~long.bitmap
+        return self._reach([], [bitmap], {label: nodes for label, nodes in exits.items() if nodes})
+
+    @cached_property
+    def _long(self) -> LongTokens:
+        """The tokens of more than ``MOST_CHARACTERS`` characters."""
+        trie = self._trie
+        characters = np.zeros(self._size, np.int32)
+        for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
+            here = slice(begin, end)
+            characters[here] = characters[trie.parent[here]] + (trie.byte[here] & 0xC0 != 0x80)
+        nodes = np.flatnonzero(characters > MOST_CHARACTERS).tolist()
+        on_the_way = set(nodes)
+        children: dict[int, list[tuple[int, int]]] = {}
+        for each in reversed(nodes):
+            child = each
+            while child:
+                parent = int(trie.parent[child])
+                children.setdefault(parent, []).append((self._bytes[child], child))
+                if parent in on_the_way:
+                    break
+                on_the_way.add(parent)
+                child = parent
+        ids = [token for node in nodes for token in self._tokens[node]]
+        return LongTokens(frozenset(nodes), children, self.pack(ids))
+
+    @cached_property
+    def _most_digits(self) -> int:
+        """The most digits in a token."""
+        trie = self._trie
+        digits = np.zeros(self._size, np.int32)
+        for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
+            read = trie.byte[begin:end]
+            here = digits[trie.parent[begin:end]]
+            digits[begin:end] = here + ((read >= 0x30) & (read <= 0x39))
+        return int(digits.max())
 
     @staticmethod
-    def _nearly_plain(lexeme: LexemeState) -> StringState | None:
+    def _nearly_plain(lexeme: StringState) -> StringState | None:
         """The state of unconstrained strings, if this one mostly goes on as that one does."""
-        if not isinstance(lexeme, StringState):
-            return None
         plain = string_body(EVERYTHING, lexeme.spelling)
-        if plain is lexeme:
-            return None
-        ways = plain.transitions
-        same = sum(ways.get(byte) is target for byte, target in lexeme.transitions.items())
-        return plain if same * 4 > len(ways) * 3 else None
+        few = len(lexeme.transitions) // 4
+        is_near = lexeme is not plain and lexeme.base is plain and len(lexeme.patch) < few
+        return plain if is_near else None
 
     def _walk_by_nodes(self, lexeme: LexemeState, node: int) -> Reach:
         ids: list[int] = []
@@ -256,12 +329,21 @@ class TokenWalk:
         stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, plain)]
         while stack:
             at, state, other = stack.pop()
-            ways = {} if state is None else state.transitions
-            children = self.children(at)
-            for byte, other_after in other.transitions.items():
+            ways = NO_TRANSITIONS if state is None else state.transitions
+            other_ways = other.transitions
+            children = self._children[at] or self.children(at)
+            bytes_: Iterable[int] = other_ways
+            if isinstance(state, StringState) and state.base is other:
+                bytes_ = state.patch
+            elif len(children) < len(other_ways):
+                bytes_ = children
+            for byte in bytes_:
                 child = children.get(byte)
+                other_after = other_ways.get(byte)
+                if child is None or other_after is None:
+                    continue
                 after = ways.get(byte)
-                if child is None or after is other_after:
+                if after is other_after:
                     continue
                 if after is None:
                     lost += self._tokens[child]
@@ -287,9 +369,42 @@ class TokenWalk:
         bitmap = base.bitmap if not lost else base.bitmap & ~self.pack(lost)
         return self._reach(ids, [bitmap], exits)
 
+    def _walk_by_characters(self, lexeme: StringState, node: int) -> Reach:
+        """The loops of a string by whole classes of tokens, what leads out of them one by one."""
+        reading = self._characters(lexeme.spelling, node).read(lexeme)
+        counts = self._trie.child_count
+        bitmaps: list[Bitmap] = []
+        exits: dict[Hashable, list[int]] = {}
+        ends = reading.closed[counts[reading.closed] > 0].tolist()
+        if ends:
+            exits[DONE] = ends
+        for state, nodes in reading.left.items():
+            inner = nodes[counts[nodes] > 0].tolist()
+            if inner:
+                found = self.reach(state, self.merge(inner))
+                if found.bitmap is not None:
+                    bitmaps.append(found.bitmap)
+                if found.ids:
+                    bitmaps.append(self.pack(list(found.ids)))
+                for label, exit_node in found.exits:
+                    exits.setdefault(label, []).append(exit_node)
+        bitmaps.append(np.packbits(reading.tokens, bitorder="little").view("<u4"))
+        return self._reach([], bitmaps, exits)
+
+    def _characters(self, spelling: Spelling, node: int) -> CharacterWalk:
+        key = (spelling, node)
+        found = self._by_characters.get(key)
+        if found is None:
+            levels = self._levels(string_body(EVERYTHING, spelling), node)
+            found = CharacterWalk(levels, self._trie, self._node_of_token)
+            if len(self._by_characters) >= MAX_CHARACTER_WALKS:
+                del self._by_characters[next(iter(self._by_characters))]
+            self._by_characters[key] = found
+        return found
+
     def _walk_by_levels(self, lexeme: LexemeState, node: int) -> Reach:
         """All nodes of one depth at once."""
-        states, nodes, at = self._levels(lexeme, node)
+        states, nodes, at, *_ = self._levels(lexeme, node)
         inner = self._trie.child_count[nodes] > 0
         nodes_inside, at_inside = nodes[inner], at[inner]
         exits = {
@@ -299,10 +414,8 @@ class TokenWalk:
         }
         return self._reach([], [self.pack(self._token_ids(nodes))], exits)
 
-    def _levels(
-        self, lexeme: LexemeState, node: int
-    ) -> tuple[list[LexemeState], Nodes, npt.NDArray[np.int64]]:
-        """Lexeme states, the nodes below ``node`` that are reached, and the state at each."""
+    def _levels(self, lexeme: LexemeState, node: int) -> Levels:
+        """The nodes below ``node`` that the lexeme reads, and the state at each."""
         trie = self._trie
         states: list[LexemeState] = [lexeme]
         index: dict[LexemeState, int] = {lexeme: 0}
@@ -310,10 +423,11 @@ class TokenWalk:
         expanded = [False]
         nodes = np.array(self._parts.get(node, (node,)), np.int64)
         at = np.zeros(len(nodes), np.int64)
-        all_nodes: list[Nodes] = []
-        all_states: list[npt.NDArray[np.int64]] = []
+        above = np.full(len(nodes), -1, np.int64)
+        found: list[tuple[Nodes, Nodes, Nodes]] = []
+        starts = [0]
         while len(nodes):
-            for number in np.unique(at).tolist():
+            for number in np.flatnonzero(np.bincount(at)).tolist():
                 if expanded[number]:
                     continue
                 expanded[number] = True
@@ -331,11 +445,13 @@ class TokenWalk:
             children = np.arange(counts.sum())
             children += np.repeat(trie.first_child[nodes] - (ends - counts), counts)
             after = table[np.repeat(at, counts), trie.byte[children]]
-            alive = after >= 0
+            alive = np.flatnonzero(after >= 0)
+            parents = np.repeat(above, counts)[alive]
             nodes, at = children[alive], after[alive].astype(np.int64)
-            all_nodes.append(nodes)
-            all_states.append(at)
-        return states, np.concatenate(all_nodes), np.concatenate(all_states)
+            found.append((nodes, at, parents))
+            above = np.arange(starts[-1], starts[-1] + len(nodes))
+            starts.append(starts[-1] + len(nodes))
+        return Levels(states, *map(np.concatenate, zip(*found, strict=True)), starts)
 
     def _token_ids(self, nodes: Nodes) -> Nodes:
         """The ids of all tokens that end at the nodes."""
@@ -349,37 +465,3 @@ class TokenWalk:
             for token_id in self._trie.duplicates[-2 - token]
         ]
         return np.concatenate([ids, np.array(repeated, np.int64)])
-
-    def _counted(self, spelling: Spelling, bounds: tuple[int, int | None], node: int) -> Reach:
-        """The reach of strings of a bounded length, from the lengths in all tokens."""
-        key = (spelling, node)
-        lengths = self._lengths.get(key)
-        if lengths is None:
-            lengths = self._lengths[key] = self._token_lengths(spelling, node)
-        low, high = bounds
-        if high is None:
-            high = self._longest
-        ends = lengths.ends[(lengths.at_ends >= low) & (lengths.at_ends <= high)]
-        nodes = np.concatenate([lengths.inside[lengths.at_inside <= high], ends])
-        exits = ends[self._trie.child_count[ends] > 0].tolist()
-        return self._reach([], [self.pack(self._token_ids(nodes))], {DONE: exits} if exits else {})
-
-    def _token_lengths(self, spelling: Spelling, node: int) -> TokenLengths:
-        most = self._longest + 2
-        states, nodes, at = self._levels(string_body(length_between(0, most), spelling), node)
-        is_end = np.array([state.label is not None for state in states])[at]
-        read = np.array([0 if state.label else _characters_read(state, most) for state in states])
-        by_node = np.zeros(self._size, np.int64)
-        by_node[nodes] = read[at]
-        ends = nodes[is_end]
-        return TokenLengths(
-            nodes[~is_end], by_node[nodes[~is_end]], ends, by_node[self._trie.parent[ends]]
-        )
-
-
-def _characters_read(state: LexemeState, most: int) -> int:
-    """How many characters were begun, in a string that may have ``most``."""
-    while not isinstance(state, StringState):
-        state = next(iter(state.transitions.values()))
-    bounds = length_bounds(cast("Language", state.machine))
-    return most if bounds is None or bounds[1] is None else most - bounds[1]

@@ -64,7 +64,7 @@ class Language:
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
-        self.capped: tuple[int, Language] | None = None
+        self.capped: dict[int, Language] = {}
         self.states: int | None = None
         self.classes: Partition | None = None
         self._derivatives: dict[int, Language] = {}

@@ -393,7 +393,7 @@ def capped(language: Language, bound: int) -> Language:
             stack += missing
         else:
             if _known_cap(node, bound) is None:
-                node.capped = (bound, _make_capped(node, bound))
+                node.capped[bound] = _make_capped(node, bound)
             stack.pop()
     return _cap(language, bound)
 
@@ -401,8 +401,7 @@ def capped(language: Language, bound: int) -> Language:
 def _known_cap(language: Language, bound: int) -> Language | None:
     if language.counter <= bound:
         return language
-    known = language.capped
-    return known[1] if known is not None and known[0] == bound else None
+    return language.capped.get(bound)
 
 
 def _cap(language: Language, bound: int) -> Language:

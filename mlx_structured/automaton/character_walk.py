@@ -1,0 +1,377 @@
+"""The characters that tokens write inside a string, for walks of whole classes of tokens at once.
+
+Most states of strings read one character of some set and then, for as long as one likes, characters
+of a class, until another character leads on. Which tokens stay in such a loop is a question about
+the *set* of characters that a token writes, not about their order. So the trie is walked once as a
+plain string reads it, the characters up to each node are kept as bits, and the tokens of a loop are
+found by a few operations on whole arrays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.string_lexeme import StringState, Utf8State, Utf8Tail
+from mlx_structured.languages.characters import Ranges, normalise
+from mlx_structured.languages.expression import Characters, Repetition
+from mlx_structured.vocabulary.token_trie import TokenTrie
+
+Nodes: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+NOT_ASCII = 0x80
+NONE_YET = 0x81
+"""In place of a first character that isn't ASCII, or not there."""
+
+BETWEEN, CLOSED, INSIDE, ESCAPE = range(4)
+"""What a node is: between characters, after the closing quote, inside one, inside an escape."""
+
+FEW_NODES = 1500
+"""Loops that are entered by characters with fewer nodes below them are walked one by one."""
+
+MAX_KEPT = 24
+"""Answers about classes that are kept; the oldest is dropped."""
+
+
+class Levels(NamedTuple):
+    """A walk of the trie level by level, one array element for each node that was reached.
+
+    Arguments:
+        states: the lexeme states of the walk.
+        nodes: trie nodes.
+        at: the number of the state at each of them.
+        parents: where in these arrays the node before it is; -1 where the walk began.
+        starts: where each level begins, and the end.
+    """
+
+    states: Sequence[LexemeState]
+    nodes: Nodes
+    at: Nodes
+    parents: Nodes
+    starts: Sequence[int]
+
+
+class Reading(NamedTuple):
+    """What a state of strings reads.
+
+    Arguments:
+        tokens: flags of the token ids that are read, ``token_count`` of them.
+        closed: trie nodes after the closing quote.
+        left: trie nodes at which another state begins, by state.
+    """
+
+    tokens: Flags
+    closed: Nodes
+    left: Mapping[StringState, Nodes]
+
+
+class CountedClass(NamedTuple):
+    """Strings of characters out of a set, ``low`` to ``high`` of them."""
+
+    characters: Ranges
+    low: int
+    high: int | None
+
+
+class CharacterWalk:
+    """The nodes below some node of the trie, as a plain string reads them.
+
+    Arrays have one element for each of them, and a last one for where the walk began.
+
+    Arguments:
+        levels: the walk of a plain string.
+        trie: the tokens.
+        node_of_token: the trie node of each token id; -1 for none.
+    """
+
+    def __init__(self, levels: Levels, trie: TokenTrie, node_of_token: Nodes) -> None:
+        self._nodes = levels.nodes
+        self._begin = size = len(levels.nodes)
+        parents = np.where(levels.parents < 0, size, levels.parents)
+        self._parents = np.append(parents, size)
+        self._levels = [
+            slice(begin, end) for begin, end in zip(levels.starts, levels.starts[1:], strict=False)
+        ]
+        kinds = np.array([_kind(state) for state in levels.states], np.uint8)
+        self._kind = np.append(kinds[levels.at], BETWEEN).astype(np.uint8)
+        self._fitting: dict[tuple[Ranges, Ranges], Flags] = {}
+        self._find_characters(trie.byte[levels.nodes])
+        # No token is read at the last element, where the walk began: it stands for all others.
+        places = np.full(len(trie) + 1, size, np.int32)
+        places[levels.nodes] = np.arange(size, dtype=np.int32)
+        self._place_of_token = places[node_of_token]
+        begun = (self._before == size) & (self._kind == BETWEEN)
+        self._singles = np.flatnonzero(begun[:-1])
+        self._mass = trie.subtree_size[levels.nodes[self._singles]]
+        self._is_between = self._kind == BETWEEN
+        self._is_inside = self._kind == INSIDE
+        self._closed = np.flatnonzero(self._kind == CLOSED)
+
+    def _find_characters(self, byte: npt.NDArray[np.uint8]) -> None:
+        """Level by level, what each node adds to its parent's characters.
+
+        ``_low`` to ``_high`` are the code points that the last character can be, one where it is
+        known; ``_before`` is the node before that character.
+        """
+        shape = self._begin + 1
+        parents, kind = self._parents, self._kind
+        self._low = low = np.zeros(shape, np.int32)
+        self._high = high = np.zeros(shape, np.int32)
+        self._before = before = np.full(shape, self._begin, np.int32)
+        self._first = first = np.full(shape, NONE_YET, np.uint8)
+        self._count = count = np.zeros(shape, np.int32)
+        self._rest = rest = np.zeros((2, shape), np.uint64)
+        self._rest_wide = rest_wide = np.zeros(shape, np.bool_)
+        escapes = self._find_escapes(byte)
+        for level in self._levels:
+            above, read, now = parents[level], byte[level], kind[level]
+            was = kind[above]
+            single = (now == BETWEEN) & (was == BETWEEN)
+            lead = (now == INSIDE) & (was == BETWEEN)
+            tail = was == INSIDE
+            from_escape = (now == BETWEEN) & (was == ESCAPE)
+            new = single | lead | from_escape
+            low[level], high[level] = low[above], high[above]
+            low[level][single] = high[level][single] = read[single]
+            for position in (level.start + np.flatnonzero(from_escape)).tolist():
+                low[position] = high[position] = escapes[position]
+            value = read[lead].astype(np.int32)
+            long = np.where(value >= 0xF0, 3, np.where(value >= 0xE0, 2, 1))
+            start = (value & (0x3F >> long)) << 6 * long
+            low[level][lead] = np.maximum(start, _LOWEST[long])
+            high[level][lead] = np.minimum(start + (1 << 6 * long) - 1, 0x10FFFF)
+            self._narrow(level, tail, above, read)
+            before[level] = np.where((was == BETWEEN), above, before[above])
+            count[level] = count[above] + new
+            first[level], rest_wide[level] = first[above], rest_wide[above]
+            rest[:, level] = rest[:, above]
+            code = low[level]
+            begins = new & (first[above] == NONE_YET)
+            first[level][begins] = np.where(code < NOT_ASCII, code, NOT_ASCII)[begins]
+            goes_on = new & ~begins
+            rest_wide[level] |= goes_on & (code >= NOT_ASCII)
+            for half in (0, 1):
+                there = goes_on & (code >= 64 * half) & (code < 64 * half + 64)
+                bits = np.uint64(1) << (code[there] & 63).astype(np.uint64)
+                rest[half, level.start + np.flatnonzero(there)] |= bits
+
+    def _narrow(self, level: slice, tail: Flags, above: Nodes, read: npt.NDArray[np.uint8]) -> None:
+        """What a continuation byte of UTF-8 leaves of the range of its character."""
+        places = level.start + np.flatnonzero(tail)
+        low, high = self._low[above[tail]], self._high[above[tail]]
+        # The bits not read yet are those in which both ends of the range may still differ.
+        left = np.where(high - low >= 1 << 12, 2, np.where(high - low >= 1 << 6, 1, 0))
+        left = np.where(self._kind[level][tail] == BETWEEN, 0, np.maximum(left, 1))
+        value = (read[tail].astype(np.int32) & 0x3F) << 6 * left
+        base = high >> 6 * (left + 1) << 6 * (left + 1)
+        start = base + value
+        self._low[places] = np.maximum(start, low)
+        self._high[places] = np.minimum(start + (1 << 6 * left) - 1, high)
+
+    def _find_escapes(self, byte: npt.NDArray[np.uint8]) -> dict[int, int]:
+        """The characters that escapes write; those that are cut off are kept by their text."""
+        texts: dict[int, bytes] = {}
+        characters: dict[int, int] = {}
+        cut: dict[bytes, list[int]] = {}
+        kind, parents = self._kind, self._parents
+        inside = kind == ESCAPE
+        for position in np.flatnonzero(inside | inside[parents]).tolist():
+            text = texts.get(int(parents[position]), b"") + bytes((int(byte[position]),))
+            if kind[position] == ESCAPE:
+                texts[position] = text
+                cut.setdefault(text, []).append(position)
+            else:
+                characters[position] = ord(json.loads(b'"%b"' % text))
+        self._cut = {text: np.array(places, np.int64) for text, places in cut.items()}
+        return characters
+
+    def read(self, state: StringState) -> Reading:
+        """The nodes that a state reads, its loops by whole classes."""
+        found = np.zeros(self._begin + 1, np.bool_)
+        closed: list[Nodes] = []
+        left: dict[StringState, list[Nodes]] = {}
+        counted = counted_class(state)
+        self._read_begin(state, found, closed)
+        if counted is not None:
+            self._read_counted(state, counted.characters, 0, found, closed)
+        else:
+            for target, ranges in _grouped(state).items():
+                self._read_group(target, ranges, found, closed, left)
+        for places in (*closed, *(part for parts in left.values() for part in parts)):
+            found[places] = True
+        found[self._begin] = False
+        return Reading(
+            found[self._place_of_token],
+            self._nodes[np.concatenate(closed)] if closed else self._nodes[:0],
+            {to: self._nodes[np.concatenate(places)] for to, places in left.items()},
+        )
+
+    def _read_counted(
+        self, state: StringState, first: Ranges, before: int, found: Flags, closed: list[Nodes]
+    ) -> None:
+        """A class of characters, so many times, after some that come ``before``."""
+        counted = counted_class(state)
+        assert counted is not None
+        low = before + counted.low
+        high = self._begin if counted.high is None else before + counted.high
+        fits, count = self._fits(first, counted.characters), self._count
+        found |= fits & (self._is_between | self._is_inside) & (count <= high)
+        for places in self._accepted_cuts(state):
+            found[places] |= fits[places] & (count[places] >= before) & (count[places] < high)
+        ends = self._closed[fits[self._closed]]
+        begun = count[ends]
+        closed.append(ends[(begun >= max(low, 1)) & (begun <= high)])
+
+    def _read_begin(self, state: StringState, found: Flags, closed: list[Nodes]) -> None:
+        """The nodes at which the first character isn't written yet, or not wholly."""
+        none = self._first == NONE_YET
+        for places in self._accepted_cuts(state):
+            found[places] |= none[places]
+        if 0x22 in state.transitions:
+            closed.append(self._closed[none[self._closed]])
+        parts = np.flatnonzero(self._is_inside & (self._before == self._begin))
+        reached = normalise((low, high) for low, high, _ in state.arcs())
+        found[parts] |= self._may_be_in(parts, reached)
+
+    def _read_group(
+        self,
+        state: StringState,
+        first: Ranges,
+        found: Flags,
+        closed: list[Nodes],
+        left: dict[StringState, list[Nodes]],
+    ) -> None:
+        """What is read by a first character out of some, and then from ``state`` on."""
+        entering = _in_ranges(self._low[self._singles], first)
+        is_large = int(self._mass[entering].sum()) >= FEW_NODES
+        if is_large and counted_class(state) is not None:
+            self._read_counted(state, first, 1, found, closed)
+            return
+        groups = _grouped(state) if is_large else {}
+        loop = groups.get(state)
+        if loop is None:
+            left.setdefault(state, []).append(self._singles[entering])
+            return
+        fits = self._fits(first, loop)
+        found |= fits & (self._is_between | self._is_inside)
+        later = self._first != NONE_YET
+        for places in self._accepted_cuts(state):
+            found[places] |= fits[places] & later[places]
+        if 0x22 in state.transitions:
+            closed.append(self._closed[fits[self._closed] & later[self._closed]])
+        before = self._before
+        leaving = ~fits & fits[before] & (before != self._begin)
+        out = np.flatnonzero(leaving & self._is_between)
+        characters = self._low[out]
+        others = {to: ranges for to, ranges in groups.items() if to is not state}
+        for to, ranges in others.items():
+            left.setdefault(to, []).append(out[_in_ranges(characters, ranges)])
+        if any(ranges[-1][1] >= NOT_ASCII for ranges in others.values()):
+            parts = np.flatnonzero(leaving & self._is_inside)
+            reached = normalise(pair for ranges in others.values() for pair in ranges)
+            found[parts] |= self._may_be_in(parts, reached)
+
+    def _accepted_cuts(self, state: StringState) -> Iterator[Nodes]:
+        """The nodes inside those escapes that the state begins."""
+        for text, places in self._cut.items():
+            after: LexemeState | None = state
+            for byte in text:
+                after = None if after is None else after.transitions.get(byte)
+            if after is not None:
+                yield places
+
+    def _may_be_in(self, places: Nodes, ranges: Ranges) -> Flags:
+        """Whether characters that are only begun can still become one of the set."""
+        low, high = self._low[places], self._high[places]
+        bounds = _bounds(ranges)
+        first = np.searchsorted(bounds, low, "right")
+        found: Flags = (first & 1 == 1) | (np.searchsorted(bounds, high, "right") > first)
+        return found
+
+    def _fits(self, first: Ranges, rest: Ranges) -> Flags:
+        """Whether the first character is one of ``first`` and the others are of ``rest``."""
+        key = (first, rest)
+        found = self._fitting.get(key)
+        if found is None:
+            found = self._find_fitting(first, rest)
+            if len(self._fitting) >= MAX_KEPT:
+                del self._fitting[next(iter(self._fitting))]
+            self._fitting[key] = found
+        return found
+
+    def _find_fitting(self, first: Ranges, rest: Ranges) -> Flags:
+        wide_first, wide_rest = _wide(first), _wide(rest)
+        allowed = np.ones(NONE_YET + 1, np.bool_)
+        codes = np.arange(NOT_ASCII)
+        allowed[:NOT_ASCII] = _in_ranges(codes, first)
+        allowed[NOT_ASCII] = bool(wide_first)
+        inside = _in_ranges(codes, rest)
+        fits: Flags = allowed[self._first]
+        for half, bits in enumerate(self._rest):
+            mask = sum(1 << n for n in np.flatnonzero(~inside[64 * half : 64 * half + 64]).tolist())
+            if mask:
+                fits &= (bits & np.uint64(mask)) == 0
+        if not wide_rest:
+            fits &= ~self._rest_wide
+        partial = [_ANY_WIDE != wide != () for wide in (wide_first, wide_rest)]
+        if any(partial):
+            self._follow_wide(fits, wide_first, wide_rest)
+        return fits
+
+    def _follow_wide(self, fits: Flags, first: Ranges, rest: Ranges) -> None:
+        """Clear the flags from each character on that isn't ASCII and not one of the set."""
+        wide = np.flatnonzero(
+            fits & (self._high >= NOT_ASCII) & (self._is_between | self._is_inside)
+        )
+        initial = self._before[wide] == self._begin
+        for places, ranges in ((wide[initial], first), (wide[~initial], rest)):
+            fits[places] = self._may_be_in(places, ranges)
+        for level in self._levels:
+            fits[level] &= fits[self._parents[level]]
+
+
+_LOWEST = np.array([0, 0x80, 0x800, 0x10000], np.int32)
+_ANY_WIDE: Ranges = ((NOT_ASCII, 0xD7FF), (0xE000, 0x10FFFF))
+
+
+def _kind(state: LexemeState) -> int:
+    if isinstance(state, StringState):
+        return BETWEEN
+    if isinstance(state, (Utf8State, Utf8Tail)):
+        return INSIDE
+    return ESCAPE if state.label is None else CLOSED
+
+
+def counted_class(state: StringState) -> CountedClass | None:
+    """The class, if the state reads nothing but a counted class."""
+    machine = state.machine
+    if isinstance(machine, Repetition) and isinstance(machine.inner, Characters):
+        return CountedClass(machine.inner.ranges, machine.low, machine.high)
+    return None
+
+
+def _grouped(state: StringState) -> dict[StringState, Ranges]:
+    """The characters that lead to each state."""
+    groups: dict[StringState, list[tuple[int, int]]] = {}
+    for low, high, target in state.arcs():
+        groups.setdefault(target, []).append((low, high))
+    return {target: normalise(ranges) for target, ranges in groups.items()}
+
+
+def _wide(ranges: Ranges) -> Ranges:
+    return tuple((max(low, NOT_ASCII), high) for low, high in ranges if high >= NOT_ASCII)
+
+
+def _bounds(ranges: Iterable[tuple[int, int]]) -> npt.NDArray[np.int64]:
+    return np.array([bound for low, high in ranges for bound in (low, high + 1)], np.int64)
+
+
+def _in_ranges(characters: npt.NDArray[np.integer], ranges: Ranges) -> Flags:
+    found: Flags = np.searchsorted(_bounds(ranges), characters, "right") & 1 == 1
+    return found
