@@ -204,7 +204,8 @@ class TokenWalk:
         return self._walk_by_levels(lexeme, node)
 
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
-        return self._subtree[node] > FEW_NODES and len(lexeme.transitions) > WIDE
+        below = self._subtree[node]
+        return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
 
     def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
         """The reach from the root, of a state that reads all but the long tokens as is known."""
