@@ -360,6 +360,7 @@ def _grouped(state: StringState) -> dict[StringState, Ranges]:
     """The characters that lead to each state."""
     groups: dict[StringState, list[tuple[int, int]]] = {}
     for low, high, target in state.arcs():
+        assert isinstance(target, StringState)
         groups.setdefault(target, []).append((low, high))
     return {target: normalise(ranges) for target, ranges in groups.items()}
 

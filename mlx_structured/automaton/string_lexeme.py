@@ -13,6 +13,8 @@ from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, END, End, LexemeState
 from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.words_lexeme import words_lexeme
+from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import Language, is_empty
 from mlx_structured.style import Spelling
 
@@ -92,6 +94,8 @@ class StringState(LexemeState):
         return arcs
 
     def expand(self) -> Mapping[int, LexemeState]:
+        if self.spelling == "json.dumps" and isinstance(self.machine, Literals):
+            return words_lexeme(self.machine.words).transitions
         arcs = self.arcs()
         base = _main_target(arcs)
         if base is None:

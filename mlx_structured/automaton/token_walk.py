@@ -96,7 +96,7 @@ class TokenWalk:
         self._subtree: list[int] = trie.subtree_size.tolist()
         tokens: list[int] = trie.token.tolist()
         self._tokens: list[tuple[int, ...]] = [()] * self._size
-        self._node_of_token = np.full(self.words * 32, -1, np.int32)
+        self._node_of_token = np.full(self.words * 32, -1, np.int64)
         for node, token in enumerate(tokens):
             if token >= 0:
                 self._tokens[node] = (token,)
@@ -452,7 +452,8 @@ class TokenWalk:
             found.append((nodes, at, parents))
             above = np.arange(starts[-1], starts[-1] + len(nodes))
             starts.append(starts[-1] + len(nodes))
-        return Levels(states, *map(np.concatenate, zip(*found, strict=True)), starts)
+        nodes, at, above = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return Levels(states, nodes, at, above, starts)
 
     def _token_ids(self, nodes: Nodes) -> Nodes:
         """The ids of all tokens that end at the nodes."""
