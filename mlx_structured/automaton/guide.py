@@ -44,15 +44,28 @@ class Found:
 
 
 class GuideState:
-    """One state: configurations, whether the document may end here, bitmap and successors."""
+    """One state: configurations, whether the document may end here, bitmap and successors.
 
-    __slots__ = ("bitmap", "configurations", "is_accepting", "is_finished", "next")
+    ``ceiling`` and ``completion`` are those of :mod:`mlx_structured.automaton.budget`, if known.
+    """
+
+    __slots__ = (
+        "bitmap",
+        "ceiling",
+        "completion",
+        "configurations",
+        "is_accepting",
+        "is_finished",
+        "next",
+    )
 
     def __init__(self, configurations: Sequence[Configuration], *, is_finished: bool) -> None:
         self.configurations = configurations
         self.is_finished = is_finished
         self.is_accepting = is_finished or accepts_end(configurations)
         self.bitmap: Bitmap | None = None
+        self.ceiling: int | None = None
+        self.completion: tuple[int, ...] | None = None
         self.next: dict[int, GuideState | None] = {}
 
 
@@ -76,10 +89,10 @@ class Guide:
         self._begin = begin
         self._walk = walk
         self._tokens = vocabulary.tokens
-        self._eos = frozenset(vocabulary.eos_token_ids)
+        self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
-        self._finished.bitmap = self._read_only(walk.pack(list(self._eos)))
-        self._finished.next = dict.fromkeys(self._eos, self._finished)
+        self._finished.bitmap = self._read_only(walk.pack(list(self.eos)))
+        self._finished.next = dict.fromkeys(self.eos, self._finished)
         self._forget()
 
     def _forget(self) -> None:
@@ -96,7 +109,7 @@ class Guide:
         if state is None:
             state = GuideState(configurations, is_finished=False)
             if state.is_accepting:
-                state.next = dict.fromkeys(self._eos, self._finished)
+                state.next = dict.fromkeys(self.eos, self._finished)
             self._states[key] = state
         return state
 
@@ -134,7 +147,7 @@ class Guide:
         ids = found.ids
         ids += [token for token in found.suspects if self.advance(state, token) is not None]
         if state.is_accepting:
-            ids += self._eos
+            ids += self.eos
         key = (tuple(ids), tuple(map(id, found.bitmaps)))
         known = self._bitmaps.get(key)
         if known is not None:

@@ -41,6 +41,24 @@ class NameState:
             if child.below & allowed
         ]
 
+    @property
+    def labels(self) -> int:
+        """The names that may still be meant, as bits."""
+        return self._node.below & self._allowed
+
+    def rest_of(self, index: int) -> str:
+        """What is left to write of one of these names."""
+        rest = ""
+        node = self._node
+        while node.ends != index:
+            character, node = next(
+                (character, child)
+                for character, child in node.children.items()
+                if child.below >> index & 1
+            )
+            rest += chr(character)
+        return rest
+
 
 class NameTrie:
     """The names of one object. Bit and label of a name are its index."""

@@ -160,6 +160,38 @@ class TokenWalk:
             stack += self.children(each).values()
         return found
 
+    def ids(self, node: int) -> tuple[int, ...]:
+        """The ids of the tokens that end at a node."""
+        return self._tokens[node]
+
+    def arrivals(self, lexeme: LexemeState, node: int) -> dict[LexemeState, list[Nodes]]:
+        """The ids of the tokens below ``node`` that stay in the lexeme, by the state they lead to.
+
+        Unlike :meth:`reach` this is exact about the state, and isn't memoised.
+        """
+        found: dict[LexemeState, list[Nodes]] = {}
+        narrow: dict[LexemeState, list[int]] = {}
+        stack = [(node, lexeme)]
+        while stack:
+            at, state = stack.pop()
+            if self._is_wide(state, at):
+                states, nodes, reached = self._levels(state, at)
+                for number in np.unique(reached).tolist():
+                    ids = self._token_ids(nodes[reached == number])
+                    if len(ids):
+                        found.setdefault(states[number], []).append(ids)
+                continue
+            ways = state.transitions
+            for byte, child in self.children(at).items():
+                after = ways.get(byte)
+                if after is not None:
+                    narrow.setdefault(after, []).extend(self._tokens[child])
+                    stack.append((child, after))
+        for state, tokens in narrow.items():
+            if tokens:
+                found.setdefault(state, []).append(np.array(tokens, np.int64))
+        return found
+
     def pack(self, ids: list[int] | npt.NDArray[np.int64]) -> Bitmap:
         """The bitmap of token ids."""
         self._buffer[ids] = True
