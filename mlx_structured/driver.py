@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
+from mlx_structured.automaton.budget import BudgetMasks
+from mlx_structured.automaton.forced_text import Encode, ForcedTokens, is_at_end
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
-from mlx_structured.errors import InvalidTokenError
+from mlx_structured.errors import InvalidTokenError, TokenBudgetError
 from mlx_structured.vocabulary import Vocabulary
 
 _walks: WeakKeyDictionary[Vocabulary, TokenWalk] = WeakKeyDictionary()
-_guides: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, Guide]] = WeakKeyDictionary()
 
 
-def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
-    by_vocabulary = _guides.setdefault(acceptor, WeakKeyDictionary())
-    guide = by_vocabulary.get(vocabulary)
-    if guide is None:
+class _Shared(NamedTuple):
+    """What all drivers of an acceptor and a vocabulary share."""
+
+    walk: TokenWalk
+    guide: Guide
+    budget: BudgetMasks
+
+
+_shared: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, _Shared]] = WeakKeyDictionary()
+
+
+def _share(acceptor: Acceptor, vocabulary: Vocabulary) -> _Shared:
+    by_vocabulary = _shared.setdefault(acceptor, WeakKeyDictionary())
+    shared = by_vocabulary.get(vocabulary)
+    if shared is None:
         walk = _walks.get(vocabulary)
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
-        guide = by_vocabulary[vocabulary] = Guide(acceptor.begin, vocabulary, walk)
-    return guide
+        guide = Guide(acceptor.begin, vocabulary, walk)
+        shared = by_vocabulary[vocabulary] = _Shared(walk, guide, BudgetMasks(guide, walk))
+    return shared
 
 
 class JsonSchemaAcceptorDriver:
@@ -37,9 +51,17 @@ class JsonSchemaAcceptorDriver:
     Arguments:
         acceptor: what :func:`~mlx_structured.compile_json_schema` returns.
         vocabulary: the tokens of the model.
+        max_tokens: how many tokens may be read in all, EOS aside; ``None`` for no limit. With a
+            limit, a token is only allowed if the document can still be completed after it.
+
+    Raises:
+        TokenBudgetError: if ``max_tokens`` is too few for any document that was found.
+        LimitExceededError: if ``max_tokens`` is given, and no short document was found.
     """
 
-    def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, acceptor: Acceptor, vocabulary: Vocabulary, *, max_tokens: int | None = None
+    ) -> None:
         if not isinstance(acceptor, Acceptor):
             raise TypeError(
                 f"an Acceptor is needed, not a {type(acceptor).__name__}: "
@@ -52,9 +74,12 @@ class JsonSchemaAcceptorDriver:
             )
         self.acceptor = acceptor
         self.vocabulary = vocabulary
+        self.max_tokens = max_tokens
         with LEARNING:
-            self._guide = _guide(acceptor, vocabulary)
+            self._walk, self._guide, self._budget = _share(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]
+        if max_tokens is not None and max_tokens < (needed := self.tokens_to_complete()):
+            raise TokenBudgetError(max_tokens, needed)
 
     def select_valid_tokens(self) -> npt.NDArray[np.uint32]:
         """The tokens that may come next.
@@ -62,12 +87,15 @@ class JsonSchemaAcceptorDriver:
         Returns:
             A read-only array of ``ceil(vocabulary.size / 32)`` ``uint32``: token ``t`` is allowed
             if bit ``t % 32`` of word ``t // 32`` is set. EOS ids are allowed exactly when the text
-            so far is a whole document. The same state returns the same array.
+            so far is a whole document. The same state returns the same array, unless
+            ``max_tokens`` is near.
 
         Raises:
             VocabularyError: if no token of the vocabulary can write what must come next.
         """
         state = self._states[-1]
+        if self.max_tokens is not None:
+            return self._budget.bitmap(state, self.max_tokens - self.token_count)
         bitmap = state.bitmap
         return self._guide.bitmap(state) if bitmap is None else bitmap
 
@@ -112,6 +140,27 @@ class JsonSchemaAcceptorDriver:
         """How many tokens were read."""
         return len(self._states) - 1
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the document is complete and nothing but EOS can follow."""
+        state = self._states[-1]
+        if state.is_finished or not state.is_accepting:
+            return state.is_finished
+        with LEARNING:
+            return is_at_end(state.configurations)
+
+    def tokens_to_complete(self) -> int:
+        """How many tokens the completion found for this state takes, 0 where it may end.
+
+        Raises:
+            LimitExceededError: if none was found with a bounded search.
+        """
+        return len(self._budget.completion(self._states[-1]))
+
+    def can_complete_within(self, tokens: int) -> bool:
+        """Whether a completion with at most so many tokens is known."""
+        return self._budget.fits(self._states[-1], tokens)
+
     def rollback(self, count: int) -> None:
         """Take back the last tokens.
 
@@ -128,6 +177,41 @@ class JsonSchemaAcceptorDriver:
         other = JsonSchemaAcceptorDriver.__new__(JsonSchemaAcceptorDriver)
         other.acceptor = self.acceptor
         other.vocabulary = self.vocabulary
-        other._guide = self._guide
+        other.max_tokens = self.max_tokens
+        other._walk, other._guide, other._budget = self._walk, self._guide, self._budget
         other._states = self._states.copy()
         return other
+
+
+class TokenForcer:
+    """Finds the tokens of text that the grammar leaves no choice about, for one driver.
+
+    Arguments:
+        driver: where the document stands.
+        encode: the tokens with which the model's tokenizer writes a text; ``None`` where it can't.
+            Then the fewest tokens are taken.
+    """
+
+    def __init__(self, driver: JsonSchemaAcceptorDriver, encode: Encode) -> None:
+        self._driver = driver
+        self._forced = ForcedTokens(driver._guide, driver._walk, driver._budget, encode)
+
+    def advance(self, most: int | None = None) -> list[int]:
+        """The tokens that must come next; the driver has read them when this returns.
+
+        Those at the end that could also begin a longer token, with what may follow, are left out.
+        With ``max_tokens`` no more are taken than leave enough to complete the document.
+
+        Arguments:
+            most: not more than this; ``None`` for no limit.
+        """
+        driver = self._driver
+        tokens: list[int] = []
+        for token in self._forced.after(driver._states[-1])[:most]:
+            driver.advance_token(token)
+            left = None if driver.max_tokens is None else driver.max_tokens - driver.token_count
+            if left is not None and not driver.can_complete_within(left):
+                driver.rollback(1)
+                break
+            tokens.append(token)
+        return tokens

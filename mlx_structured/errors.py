@@ -67,6 +67,18 @@ class InvalidTokenError(StructuredError, ValueError):
         self.token_id = token_id
 
 
+class TokenBudgetError(StructuredError, ValueError):
+    """Too few tokens to write any whole document; ``needed`` is how many would do."""
+
+    def __init__(self, max_tokens: int, needed: int) -> None:
+        super().__init__(
+            f"max_tokens={max_tokens} is too few: the shortest document that was found takes "
+            f"{needed} tokens; give at least as many"
+        )
+        self.max_tokens = max_tokens
+        self.needed = needed
+
+
 class EmptyMaskError(StructuredError, ValueError):
     """A mask that allows no token: applying it would turn all logits to -inf."""
 

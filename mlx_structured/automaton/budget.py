@@ -132,6 +132,11 @@ class BudgetMasks:
                 return self._guide.bitmap(state)
             return self._narrowed(state, budget)
 
+    def spell(self, text: bytes) -> tuple[int, ...] | None:
+        """The fewest tokens that write the text; ``None`` if none can."""
+        with LEARNING:
+            return self._completions.spell(text)
+
     def fits(self, state: GuideState, budget: int) -> bool:
         """Whether the document can be completed from a state with so many tokens."""
         with LEARNING:

@@ -128,6 +128,17 @@ class Guide:
             state.next[token_id] = following
             return following
 
+    def text(self, token_id: int) -> bytes:
+        """The bytes of a token, none if it is no text."""
+        return self._tokens[token_id] or b""
+
+    def goes_on(self, configurations: Sequence[Configuration], node: int) -> bool:
+        """Whether some token below a node of the trie goes on as the configurations allow."""
+        found = Found()
+        for each in configurations:
+            self._contribute(each.lexeme, each.link, node, each.captured(), found)
+        return bool(found.ids or found.bitmaps or found.suspects)
+
     def bitmap(self, state: GuideState) -> Bitmap:
         """The tokens allowed in a state, as a packed read-only bitmap.
 

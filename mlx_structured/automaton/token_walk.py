@@ -160,6 +160,16 @@ class TokenWalk:
             stack += self.children(each).values()
         return found
 
+    def find(self, text: bytes) -> int | None:
+        """The node of a text; ``None`` if no token begins with it."""
+        node = 0
+        for byte in text:
+            child = self.children(node).get(byte)
+            if child is None:
+                return None
+            node = child
+        return node
+
     def ids(self, node: int) -> tuple[int, ...]:
         """The ids of the tokens that end at a node."""
         return self._tokens[node]
