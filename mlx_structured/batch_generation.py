@@ -22,7 +22,7 @@ from mlx_structured.compiler import Registry
 from mlx_structured.decoding import LogitsProcessor, Sampler, greedy
 from mlx_structured.driver import JsonSchemaAcceptorDriver
 from mlx_structured.generation import Follower, as_ids
-from mlx_structured.masks import apply_token_mask, create_mask
+from mlx_structured.masks import mask_logits
 from mlx_structured.processor import as_acceptor
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
@@ -54,8 +54,7 @@ class _Row:
         mx.async_eval(logits)  # type: ignore[no-untyped-call]
         if self._chosen is not None:
             self._driver.advance_token(int(np.array(self._chosen).item()))
-        mask = create_mask(self._driver.select_valid_tokens(), logits.shape[-1])
-        return apply_token_mask(logits, mask)
+        return mask_logits(logits, self._driver.select_valid_tokens())
 
     def sample(self, logprobs: mx.array) -> mx.array:
         """Choose the row's next token."""

@@ -21,7 +21,7 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import does_model_support_input_embeddings
 
 from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer
-from mlx_structured.masks import apply_token_mask, create_mask
+from mlx_structured.masks import mask_logits
 from mlx_structured.vocabulary import Vocabulary
 
 Sampler: TypeAlias = Callable[[mx.array], mx.array]
@@ -226,12 +226,12 @@ def decode(
             rows, logits = runner.feed(token, embedding, forced)
             # In this order the device is busy while the mask is made here.
             mx.async_eval(logits)  # type: ignore[no-untyped-call]
-            mask = create_mask(driver.select_valid_tokens(), logits.shape[-1])
+            bitmap = driver.select_valid_tokens()
             if processors:
                 context = mx.concatenate([context, mx.array(forced, context.dtype)])
             for processor in processors:
                 logits = processor(context, logits)
-            logits = apply_token_mask(logits, mask)
+            logits = mask_logits(logits, bitmap)
             logprobs = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
             chosen = sampler(logprobs)
             mx.async_eval(chosen, logprobs)  # type: ignore[no-untyped-call]

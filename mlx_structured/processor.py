@@ -27,7 +27,7 @@ from mlx_structured.compiler import Registry, compile_json_schema
 from mlx_structured.driver import JsonSchemaAcceptorDriver
 from mlx_structured.errors import InvalidTokenError, SequenceError
 from mlx_structured.json_schema.dialects import DRAFT202012
-from mlx_structured.masks import apply_token_mask, create_mask
+from mlx_structured.masks import mask_logits
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -111,8 +111,7 @@ class LogitBiasProcessor:
         mx.async_eval(tokens)  # type: ignore[no-untyped-call]
         mx.async_eval(logits)  # type: ignore[no-untyped-call]
         self._follow(np.array(tokens))
-        mask = create_mask(self.driver.select_valid_tokens(), logits.shape[-1])
-        return apply_token_mask(logits, mask)
+        return mask_logits(logits, self.driver.select_valid_tokens())
 
     def _follow(self, tokens: NDArray[Any]) -> None:
         if self._seen is None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING
-from mlx_structured.automaton.completion import Completion, Completions
+from mlx_structured.automaton.completion import NEVER, Completion, Completions
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
@@ -27,9 +27,6 @@ from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import EVERYTHING, Language
-
-NEVER = 1 << 40
-"""The cost of what can't be completed, as far as is known."""
 
 MAX_BYTES = 32 * 1024 * 1024
 """Bitmaps of groups that are kept; with more, it starts again from none."""

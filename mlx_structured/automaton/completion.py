@@ -14,12 +14,13 @@ anything that may not come twice is written after it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Set
 from typing import NamedTuple, TypeAlias, cast
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import (
     Captured,
+    Configuration,
     JoinedLink,
     Link,
     Network,
@@ -29,6 +30,7 @@ from mlx_structured.automaton.link import (
 from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.tails import Tail, tails
 from mlx_structured.automaton.token_walk import TokenWalk
+from mlx_structured.errors import LimitExceededError
 
 MAX_EXACT_STEPS = 4_000
 """Lexemes that a search for the shortest completion reads; after that any short one will do."""
@@ -39,8 +41,8 @@ MAX_STEPS = 20_000
 MAX_REMEMBERED = 20_000
 """Rests of containers, and counted texts, that are kept; with more, it starts again from none."""
 
-MAX_SPELLED = 4096
-"""Longer texts are counted lexeme by lexeme."""
+NEVER = 1 << 40
+"""The cost of a text that no tokens write."""
 
 _PENALTY = 24
 
@@ -64,11 +66,29 @@ class Completion(NamedTuple):
 NOTHING = Completion(0, b"", is_certain=True)
 
 
+class _Text(NamedTuple):
+    """A text that ends a container.
+
+    Arguments:
+        data: the text.
+        costs: for each position, how many tokens write what follows at least.
+        seams: positions that no token goes over: the ends of containers within it. What follows a
+            container is searched apart from it, so the costs don't count on such tokens.
+    """
+
+    data: bytes
+    costs: list[int]
+    seams: frozenset[int]
+
+
 class _Rest(NamedTuple):
-    """What to write to end a container: the end of a text that others share."""
+    """What to write to end a container: a text from some position on, which others share.
+
+    ``tokens`` counts each lexeme apart.
+    """
 
     tokens: int
-    whole: bytes
+    text: _Text
     start: int
     label: Hashable
     is_certain: bool
@@ -78,7 +98,7 @@ class _Step(NamedTuple):
     """A lexeme has ended: where and as what, and what was written since the container began.
 
     ``link`` is ``None`` where the container has ended, too. ``chunk`` is the last piece of the
-    text, which has ``size`` bytes in all.
+    text, which has ``size`` bytes in all, and ``seams`` are those of the chunk.
     """
 
     link: Link | None
@@ -87,6 +107,7 @@ class _Step(NamedTuple):
     tokens: int
     size: int
     chunk: bytes
+    seams: tuple[int, ...]
     is_certain: bool
     before: _Step | None
 
@@ -121,42 +142,62 @@ class Completions:
         self._walk = walk
         self._counts: dict[bytes, int | None] = {}
         self._rests: dict[Place, _Rest | None] = {}
-        self._after: dict[tuple[Link, Hashable], Completion | None] = {}
+        self._known: dict[tuple[Link, Hashable], Completion | None] = {}
 
     def forget_links(self) -> None:
         """Let go of the links met."""
-        self._after.clear()
+        self._known.clear()
 
     def spell(self, text: bytes) -> tuple[int, ...] | None:
         """The fewest tokens that write the text, longer ones first; ``None`` if none can."""
-        size = len(text)
-        fewest: list[int | None] = [None] * size + [0]
-        chosen = [(0, 0)] * size
-        walk = self._walk
-        for start in range(size - 1, -1, -1):
-            node: int | None = 0
-            for end in range(start, size):
-                node = walk.children(cast("int", node)).get(text[end])
-                if node is None:
-                    break
-                rest = fewest[end + 1]
-                ids = walk.ids(node)
-                if rest is None or not ids:
-                    continue
-                best = fewest[start]
-                if best is None or rest < best:
-                    fewest[start] = rest + 1
-                    chosen[start] = (ids[0], end + 1)
-                elif rest + 1 == best:
-                    chosen[start] = (ids[0], end + 1)
-        if fewest[0] is None:
+        costs = self._costs(text)
+        if costs[0] >= NEVER:
             return None
         tokens = []
-        at = 0
-        while at < size:
-            token, at = chosen[at]
+        start = 0
+        while start < len(text):
+            _, start, token = min(
+                (costs[end], -end, token) for end, token in self._tokens_at(text, start, len(text))
+            )
+            start = -start
             tokens.append(token)
         return tuple(tokens)
+
+    def _tokens_at(self, text: bytes, start: int, stop: int) -> Iterable[tuple[int, int]]:
+        """The tokens that the text goes on with up to ``stop``, and where they end."""
+        node: int | None = 0
+        for end in range(start, stop):
+            node = self._walk.children(cast("int", node)).get(text[end])
+            if node is None:
+                return
+            ids = self._walk.ids(node)
+            if ids:
+                yield end + 1, ids[0]
+
+    def _costs(self, text: bytes, seams: frozenset[int] = frozenset()) -> list[int]:
+        """For each position, how many tokens write what follows at least."""
+        costs = [NEVER] * len(text) + [0]
+        self._fill(costs, text, len(text), seams)
+        return costs
+
+    def _cost_before(self, before: bytes, text: _Text, start: int) -> int:
+        """How many tokens write something and then a text from a position on."""
+        stop = start + self._walk.longest
+        costs = [NEVER] * len(before) + text.costs[start : stop + 1]
+        window = before + text.data[start:stop]
+        size = len(before)
+        seams = {seam - start + size for seam in text.seams if start <= seam < stop}
+        self._fill(costs, window, size, seams)
+        return costs[0]
+
+    def _fill(self, costs: list[int], text: bytes, count: int, seams: Set[int]) -> None:
+        """Find the first ``count`` costs from those after them."""
+        stop = min((seam for seam in seams if seam >= count), default=len(text))
+        for start in range(count - 1, -1, -1):
+            if start + 1 in seams:
+                stop = start + 1
+            ends = (end for end, _ in self._tokens_at(text, start, stop))
+            costs[start] = 1 + min((costs[end] for end in ends), default=NEVER)
 
     def count(self, text: bytes) -> int | None:
         """How many tokens write the text at least."""
@@ -164,10 +205,10 @@ class Completions:
             return self._counts[text]
         except KeyError:
             pass
-        tokens = self.spell(text)
         if len(self._counts) >= MAX_REMEMBERED:
             self._counts.clear()
-        counted = self._counts[text] = None if tokens is None else len(tokens)
+        cost = self._costs(text)[0]
+        counted = self._counts[text] = None if cost >= NEVER else cost
         return counted
 
     def of(self, lexeme: LexemeState, link: Link, recording: Recording | None) -> Completion | None:
@@ -182,54 +223,32 @@ class Completions:
             ``None`` if none is found.
         """
         if isinstance(link, JoinedLink):
-            return self._best(self.of(lexeme, each, recording) for each in link.links)
-        found = []
-        for tail in _tails(lexeme, link):
-            tokens = self.count(tail.text)
-            if tokens is None:
-                continue
-            written = None
-            if recording is not None:
-                written = Recording(recording.text + tail.text, recording.starts)
-            rest = self.after(link, tail.label, written)
-            if rest is not None:
-                found.append(
-                    Completion(tokens + rest.tokens, tail.text + rest.text, rest.is_certain)
-                )
-        return self._best(found)
+            return _best(self.of(lexeme, each, recording) for each in link.links)
+        return _best(
+            self._after(link, tail.label, _recorded(recording, tail.text), tail.text)
+            for tail in _tails(lexeme, link)
+        )
 
-    def after(self, link: Link, label: Hashable, recording: Recording | None) -> Completion | None:
-        """The completion after the lexeme that ``link`` waits for has ended.
-
-        Arguments and result are those of :meth:`of`.
-        """
+    def _after(
+        self, link: Link, label: Hashable, recording: Recording | None, before: bytes = b""
+    ) -> Completion | None:
+        """What ends the lexeme that ``link`` waits for, and what is written after it."""
         if isinstance(link, JoinedLink):
-            return self._best(self.after(each, label, recording) for each in link.links)
+            return _best(self._after(each, label, recording, before) for each in link.links)
         if link.is_final:
-            return NOTHING
-        if recording is not None:
-            return self._find_after(link, label, recording)
+            tokens = self.count(before)
+            return None if tokens is None else Completion(tokens, before, is_certain=True)
+        if recording is not None or before:
+            return self._find_after(link, label, recording, before)
         key = (link, label)
-        if key not in self._after:
-            if len(self._after) >= MAX_REMEMBERED:
-                self._after.clear()
-            self._after[key] = self._spelled(self._find_after(link, label, None))
-        return self._after[key]
-
-    def _spelled(self, completion: Completion | None) -> Completion | None:
-        """The completion with tokens that go over the ends of lexemes."""
-        if completion is None or len(completion.text) > MAX_SPELLED:
-            return completion
-        tokens = self.count(completion.text)
-        return completion if tokens is None else completion._replace(tokens=tokens)
-
-    @staticmethod
-    def _best(completions: Iterable[Completion | None]) -> Completion | None:
-        found = [each for each in completions if each is not None]
-        return min(found, key=lambda each: (each.tokens, len(each.text)), default=None)
+        if key not in self._known:
+            if len(self._known) >= MAX_REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._find_after(link, label, None, before)
+        return self._known[key]
 
     def _find_after(
-        self, link: Link, label: Hashable, recording: Recording | None
+        self, link: Link, label: Hashable, recording: Recording | None, before: bytes
     ) -> Completion | None:
         captured: Captured = None
         if link.captures:
@@ -237,19 +256,23 @@ class Completions:
         rest = self._rest(link, label, captured)
         if rest is None:
             return None
+        tokens = self._cost_before(before, rest.text, rest.start)
+        if tokens >= NEVER:
+            return None
         is_certain = rest.is_certain and not (recording is None and link.is_uncertain)
-        text = rest.whole[rest.start :]
+        text = rest.text.data[rest.start :]
         above = link.parent
         if above is None or above.parent is None:
-            return Completion(rest.tokens, text, is_certain)
+            return Completion(tokens, before + text, is_certain)
         if recording is not None:
-            written = Recording(recording.text + text, recording.starts)
-            recording = above.continued(written)
-        further = self.after(above, rest.label, recording)
+            recording = above.continued(_recorded(recording, text))
+        further = self._after(above, rest.label, recording)
         if further is None:
             return None
         return Completion(
-            rest.tokens + further.tokens, text + further.text, is_certain and further.is_certain
+            tokens + further.tokens,
+            before + text + further.text,
+            is_certain and further.is_certain,
         )
 
     def _rest(self, link: Link, label: Hashable, captured: Captured) -> _Rest | None:
@@ -266,7 +289,7 @@ class Completions:
 
     def _search(self, link: Link, label: Hashable, captured: Captured) -> _Rest | None:
         for penalty, steps in ((0, MAX_EXACT_STEPS), (_PENALTY, MAX_STEPS)):
-            search = _Search(self.count, self._rests, penalty)
+            search = _Search(self.count, self._costs, self._rests, penalty)
             rest = search.run(link, label, captured, steps)
             if rest is not None or not search.is_cut_off:
                 return rest
@@ -278,15 +301,21 @@ class _Search:
 
     Arguments:
         count: how many tokens write a text.
+        costs: how many write what follows each position of a text with seams.
         rests: what is known, by place; what is found is added.
         penalty: tokens that each further choice at a place counts for. With 0 the result is the
             shortest; otherwise the first choices are followed first.
     """
 
     def __init__(
-        self, count: Callable[[bytes], int | None], rests: dict[Place, _Rest | None], penalty: int
+        self,
+        count: Callable[[bytes], int | None],
+        costs: Callable[[bytes, frozenset[int]], list[int]],
+        rests: dict[Place, _Rest | None],
+        penalty: int,
     ) -> None:
         self._count = count
+        self._costs = costs
         self._rests = rests
         self._penalty = penalty
         self._containers: dict[Place, _Container] = {}
@@ -297,7 +326,7 @@ class _Search:
     def run(self, link: Link, label: Hashable, captured: Captured, max_steps: int) -> _Rest | None:
         """The rest after the lexeme that ``link`` waits for has ended; ``None`` for none found."""
         top = _Container(link.depth)
-        self._push(0, top, _Step(link, label, captured, 0, 0, b"", is_certain=True, before=None))
+        self._push(0, top, _start(link, label, captured))
         for _ in range(max_steps):
             if not self._queue:
                 return None
@@ -321,11 +350,11 @@ class _Search:
     def _go_on(self, priority: int, container: _Container, step: _Step, link: Link) -> None:
         known = self._rests.get(_place(link, step.label)) if step.captured is None else None
         if known is not None:
-            ended = _written(step, known, known.label)._replace(link=None)
+            ended = _rest_written(step, known)._replace(link=None)
             self._push(priority + known.tokens, container, ended)
             return
         ways: list[tuple[int, int, Link, Tail]] = []
-        for each in link.network.follow(link, link.state, step.label, step.captured):
+        for each in self._follow(link, step):
             for tail in _tails(each.lexeme, each.link):
                 tokens = self._count(tail.text)
                 if tokens is not None:
@@ -334,16 +363,32 @@ class _Search:
             ways.sort()
         for rank, (tokens, _, target, tail) in enumerate(ways):
             certain = step.is_certain and not target.is_uncertain
-            piece = _Rest(tokens, tail.text, 0, tail.label, certain)
-            after = _written(step, piece, tail.label)
+            after = _Step(
+                target,
+                tail.label,
+                tail.text if target.captures else None,
+                step.tokens + tokens,
+                step.size + len(tail.text),
+                tail.text,
+                (),
+                certain,
+                before=step,
+            )
             cost = priority + tokens + rank * self._penalty
             if target.depth < container.depth or target.is_final:
                 self._push(cost, container, after._replace(link=None))
             elif target.depth == container.depth:
-                captured = tail.text if target.captures else None
-                self._push(cost, container, after._replace(link=target, captured=captured))
+                self._push(cost, container, after)
             else:
                 self._enter(cost, container, after, target)
+
+    @staticmethod
+    def _follow(link: Link, step: _Step) -> Iterable[Configuration]:
+        try:
+            return link.network.follow(link, link.state, step.label, step.captured)
+        except LimitExceededError:
+            # What can't be analysed isn't the way to a short completion.
+            return ()
 
     def _enter(self, priority: int, outer: _Container, opened: _Step, link: Link) -> None:
         """Go on in a nested container, at its place after the opening bracket."""
@@ -356,40 +401,43 @@ class _Search:
         container = self._containers.get(key)
         if container is None:
             container = self._containers[key] = _Container(link.depth)
-            start = _Step(link, opened.label, None, 0, 0, b"", is_certain=True, before=None)
+            start = _start(link, opened.label, None)
             self._push(priority, container, start)
         container.waiting.append(waiting)
 
     def _close(self, waiting: _Waiting, rest: _Rest) -> None:
         """Go on after a nested container."""
-        place = waiting.place
-        after = _written(waiting.opened, rest, rest.label)
-        chunk = waiting.opened.chunk + after.chunk
-        captured = chunk if place.captures else None
-        certain = after.is_certain and not place.is_uncertain
+        place, opened = waiting.place, waiting.opened
+        after = _rest_written(opened, rest)
+        chunk = opened.chunk + after.chunk
+        seams = (*(len(opened.chunk) + seam for seam in after.seams), len(chunk))
         after = after._replace(
             link=place,
-            captured=captured,
+            captured=chunk if place.captures else None,
             chunk=chunk,
-            is_certain=certain,
-            before=waiting.opened.before,
+            seams=seams,
+            is_certain=after.is_certain and not place.is_uncertain,
+            before=opened.before,
         )
         self._push(waiting.priority + rest.tokens, waiting.outer, after)
 
     def _finish(self, container: _Container, end: _Step) -> _Rest:
         container.is_done = True
-        chunks = []
+        chunks: list[bytes] = []
+        seams: set[int] = set()
         at: _Step | None = end
         while at is not None:
             chunks.append(at.chunk)
+            seams.update(at.size - len(at.chunk) + seam for seam in at.seams)
             at = at.before
-        whole = b"".join(reversed(chunks))
-        rest = _Rest(end.tokens, whole, 0, end.label, end.is_certain)
+        data = b"".join(reversed(chunks))
+        text = _Text(data, self._costs(data, frozenset(seams)), frozenset(seams))
+        rest = _Rest(end.tokens, text, 0, end.label, end.is_certain)
         at = end.before
         while at is not None:
             if at.captured is None and at.link is not None:
                 self._rests[_place(at.link, at.label)] = _Rest(
-                    end.tokens - at.tokens, whole, at.size, end.label, end.is_certain
+                    end.tokens - at.tokens, text, at.size, end.label, end.is_certain
                 )
             at = at.before
         for each in container.waiting:
@@ -397,19 +445,33 @@ class _Search:
         return rest
 
 
-def _written(step: _Step, rest: _Rest, label: Hashable) -> _Step:
-    """The step after writing more."""
-    chunk = rest.whole[rest.start :]
+def _start(link: Link, label: Hashable, captured: Captured) -> _Step:
+    return _Step(link, label, captured, 0, 0, b"", (), is_certain=True, before=None)
+
+
+def _rest_written(step: _Step, rest: _Rest) -> _Step:
+    """The step after writing the rest of a container."""
+    chunk = rest.text.data[rest.start :]
     return _Step(
         step.link,
-        label,
+        rest.label,
         None,
         step.tokens + rest.tokens,
         step.size + len(chunk),
         chunk,
+        tuple(seam - rest.start for seam in rest.text.seams if seam > rest.start),
         is_certain=step.is_certain and rest.is_certain,
         before=step,
     )
+
+
+def _best(completions: Iterable[Completion | None]) -> Completion | None:
+    found = [each for each in completions if each is not None]
+    return min(found, key=lambda each: (each.tokens, len(each.text)), default=None)
+
+
+def _recorded(recording: Recording | None, text: bytes) -> Recording | None:
+    return None if recording is None else Recording(recording.text + text, recording.starts)
 
 
 def _place(link: Link, label: Hashable) -> Place:

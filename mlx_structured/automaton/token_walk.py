@@ -86,7 +86,7 @@ class TokenWalk:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         trie = vocabulary.trie
-        self._longest = vocabulary.longest
+        self.longest = vocabulary.longest
         self.words = (vocabulary.size + 31) // 32
         self._trie = trie
         self._size = len(trie.byte)
@@ -231,7 +231,7 @@ class TokenWalk:
         if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
-        language = capped(lexeme.machine, self._longest + 1)
+        language = capped(lexeme.machine, self.longest + 1)
         if language is not lexeme.machine:
             return self.reach(string_body(language, lexeme.spelling), node)
         is_class = counted_class(lexeme) is not None
