@@ -34,6 +34,9 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_GROUPS = 4_000
 """Groups that are kept, likewise."""
 
+MAX_SUSPECTS = 12
+"""Tokens of one mask that are looked at one by one."""
+
 _FEW = 256
 _LONGEST_ESCAPE = 6
 
@@ -197,7 +200,8 @@ class BudgetMasks:
             if cost < budget
             for bitmap in bitmaps
         ]
-        for token in groups.suspects:
+        # Each takes a search of its own; near the limit it's no loss to leave some out.
+        for token in groups.suspects[:MAX_SUSPECTS]:
             following = self._guide.advance(state, token)
             if following is not None and self.fits(following, budget - 1):
                 ids.append(token)
@@ -296,8 +300,8 @@ class BudgetMasks:
             cost = completion.tokens
         else:
             cost = _reserve(completion.tokens)
-            into.reserve = max(into.reserve, cost)
-            if len(ids) <= _FEW:
+            if len(ids) <= MAX_SUSPECTS:
+                into.reserve = max(into.reserve, cost)
                 into.suspects += ids.tolist()
                 return
         if len(ids) <= _FEW:
@@ -326,4 +330,4 @@ class BudgetMasks:
 
 def _reserve(tokens: int) -> int:
     """What to keep where the text so far may make the completion longer than it looks."""
-    return min(2 * tokens + 32, NEVER)
+    return min(tokens + tokens // 2 + 16, NEVER)
