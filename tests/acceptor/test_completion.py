@@ -109,12 +109,12 @@ SCHEMAS: dict[str, Any] = {
 }
 
 
-# In style "any" numbers have exponents, which make values that a judge can't compute.
+# In style "any" integers have exponents, and 1E999 is more than the judge can read.
 CASES = [
     (name, style)
     for name in SCHEMAS
     for style in STYLES
-    if style != "any" or name not in ("multiple", "unique numbers")
+    if style != "any" or '"integer"' not in json.dumps(SCHEMAS[name])
 ]
 
 
@@ -157,7 +157,7 @@ def test_every_walk_within_a_budget_ends_with_a_valid_document(
     acceptor = acceptors[name, style]
     rng = random.Random(f"{name} {style}")
     needed = JsonSchemaAcceptorDriver(acceptor, vocabulary).tokens_to_complete()
-    for budget in (*range(needed, needed + 4), needed + 20, needed + 45):
+    for budget in (needed, needed + 1, needed + 4, needed + 20):
         driver = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=budget)
         text = random_document(driver, rng)
         assert driver.in_accepted_state(), (text, budget)
@@ -172,7 +172,7 @@ def test_where_n_tokens_are_needed_one_leads_to_where_fewer_are(
     acceptor = acceptors[name, style]
     rng = random.Random(f"law {name} {style}")
     driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
-    for _ in range(30):
+    for _ in range(12):
         needed = driver.tokens_to_complete()
         assert (needed == 0) == driver.in_accepted_state()
         limited = JsonSchemaAcceptorDriver(
@@ -317,16 +317,16 @@ def test_real_schemas_are_completed_at_every_budget(vocabulary: Vocabulary) -> N
     rng = random.Random(5)
     walked = 0
     for number, case in enumerate(maskbench()):
-        if number % 250:
+        if number % 150:
             continue
         try:
             acceptor = compile_json_schema(case["schema"])
         except StructuredError:
             continue
         needed = JsonSchemaAcceptorDriver(acceptor, vocabulary).tokens_to_complete()
-        for budget in (needed, needed + 3, needed + 25):
+        for budget in (needed, needed + 20):
             driver = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=budget)
             text = random_document(driver, rng)
             assert driver.in_accepted_state(), (case["name"], text, budget)
             walked += 1
-    assert walked > 60
+    assert walked > 50
