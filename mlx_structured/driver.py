@@ -94,9 +94,12 @@ class JsonSchemaAcceptorDriver:
             VocabularyError: if no token of the vocabulary can write what must come next.
         """
         state = self._states[-1]
-        if self.max_tokens is not None:
-            return self._budget.bitmap(state, self.max_tokens - self.token_count)
         bitmap = state.bitmap
+        if self.max_tokens is not None:
+            left = self.max_tokens - len(self._states) + 1
+            ceiling = state.ceiling
+            if bitmap is None or ceiling is None or ceiling >= left:
+                return self._budget.bitmap(state, left)
         return self._guide.bitmap(state) if bitmap is None else bitmap
 
     def advance_token(self, token_id: int) -> None:

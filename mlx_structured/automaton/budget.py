@@ -11,6 +11,7 @@ and the state after it gets the rest as its completion. So what was once promise
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,22 +24,25 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState, string_body
 from mlx_structured.automaton.tails import tails
-from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
+from mlx_structured.automaton.token_walk import MANY_IDS, Bitmap, TokenWalk
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import EVERYTHING, Language
 
-MAX_BYTES = 32 * 1024 * 1024
-"""Bitmaps of groups that are kept; with more, it starts again from none."""
-
 MAX_GROUPS = 4_000
-"""Groups that are kept, likewise."""
+"""Groups that are kept; with more, it starts again from none. Their bitmaps are shared by all
+grammars, and go with the lexemes they belong to."""
 
 MAX_SUSPECTS = 12
 """Tokens of one mask that are looked at one by one."""
 
-_FEW = 256
 _LONGEST_ESCAPE = 6
+
+
+Arrival: TypeAlias = "tuple[LexemeState, list[int], Bitmap | None]"
+
+_arrivals: WeakKeyDictionary[TokenWalk, WeakKeyDictionary[LexemeState, dict[int, list[Arrival]]]]
+_arrivals = WeakKeyDictionary()
 
 
 class Groups:
@@ -90,10 +94,7 @@ class BudgetMasks:
         self._completions = Completions(walk)
         self._start = guide.start
         self._groups: dict[tuple[LexemeState, Link, int], Groups] = {}
-        self._nbytes = 0
-        self._arrivals: WeakKeyDictionary[
-            LexemeState, dict[int, list[tuple[LexemeState, npt.NDArray[np.int64]]]]
-        ] = WeakKeyDictionary()
+        self._arrivals = _arrivals.setdefault(walk, WeakKeyDictionary())
 
     def completion(self, state: GuideState) -> tuple[int, ...]:
         """Tokens that end the document from a state on; none where it may end.
@@ -150,30 +151,30 @@ class BudgetMasks:
             state: before that token.
             enough: a rough bound below this will do.
         """
+        self._forget_old()
         if state.ceiling is None:
-            self._forget_old()
-            rough = exact = 0
+            state.ceiling = 0
+            state.is_ceiling_exact = True
             for each in state.configurations:
                 bound = self._rough_ceiling(each.lexeme, each.link)
                 if bound is None:
-                    groups = self._found(each.lexeme, each.link, 0, each.captured())
-                    exact = max(exact, groups.ceiling)
+                    bound = self._found(each.lexeme, each.link, 0, each.captured()).ceiling
                 else:
-                    rough = max(rough, bound)
-            if max(rough, exact) < enough:
-                return max(rough, exact)
-            if rough:
-                for each in state.configurations:
-                    groups = self._found(each.lexeme, each.link, 0, each.captured())
-                    exact = max(exact, groups.ceiling)
-            state.ceiling = exact
+                    state.is_ceiling_exact = False
+                state.ceiling = max(state.ceiling, bound)
+        if state.ceiling >= enough and not state.is_ceiling_exact:
+            groups = (
+                self._found(each.lexeme, each.link, 0, each.captured())
+                for each in state.configurations
+            )
+            state.ceiling = max(each.ceiling for each in groups)
+            state.is_ceiling_exact = True
         return state.ceiling
 
     def _forget_old(self) -> None:
         if self._start is not self._guide.start:
             self._start = self._guide.start
             self._groups.clear()
-            self._nbytes = 0
             self._completions.forget_links()
 
     def _completion(self, state: GuideState) -> tuple[int, ...] | None:
@@ -260,22 +261,18 @@ class BudgetMasks:
         if groups is not None:
             return groups
         groups = Groups()
-        for after, ids in self._arrived(lexeme, node):
-            self._add(after, link, ids, groups)
+        for after, ids, bitmap in self._arrived(lexeme, node):
+            self._add(after, link, ids, bitmap, groups)
         if not link.is_final:
             unknown = Unknown.TEXT if link.captures else None
             for label, exit_node in self._walk.reach(lexeme, node).exits:
                 self._cross(link, label, exit_node, unknown, groups)
-        self._nbytes += sum(map(len, groups.bitmaps.values())) * self._walk.words * 4
-        if self._nbytes > MAX_BYTES or len(self._groups) > MAX_GROUPS:
+        if len(self._groups) > MAX_GROUPS:
             self._groups.clear()
-            self._nbytes = 0
         self._groups[key] = groups
         return groups
 
-    def _arrived(
-        self, lexeme: LexemeState, node: int
-    ) -> list[tuple[LexemeState, npt.NDArray[np.int64]]]:
+    def _arrived(self, lexeme: LexemeState, node: int) -> list[Arrival]:
         """One state for each way in which the lexeme may end, with the tokens that lead there."""
         by_node = self._arrivals.get(lexeme)
         if by_node is None:
@@ -287,11 +284,17 @@ class BudgetMasks:
                 ends = tails(state)
                 kind: Hashable = state if len(ends) != 1 or ends[0].label is not DONE else ends
                 alike.setdefault(kind, (state, []))[1].extend(ids)
-            found = by_node[node] = [(state, np.concatenate(ids)) for state, ids in alike.values()]
+            found = by_node[node] = []
+            for state, parts in alike.values():
+                joined = np.concatenate(parts)
+                if len(joined) <= MANY_IDS:
+                    found.append((state, joined.tolist(), None))
+                else:
+                    found.append((state, [], self._walk.pack(joined)))
         return found
 
     def _add(
-        self, after: LexemeState, link: Link, ids: npt.NDArray[np.int64], into: Groups
+        self, after: LexemeState, link: Link, ids: list[int], bitmap: Bitmap | None, into: Groups
     ) -> None:
         completion = self._completions.of(after, link, None)
         if completion is None:
@@ -300,14 +303,14 @@ class BudgetMasks:
             cost = completion.tokens
         else:
             cost = _reserve(completion.tokens)
-            if len(ids) <= MAX_SUSPECTS:
+            if bitmap is None:
                 into.reserve = max(into.reserve, cost)
-                into.suspects += ids.tolist()
+                into.suspects += ids
                 return
-        if len(ids) <= _FEW:
-            into.ids.setdefault(cost, []).extend(ids.tolist())
+        if bitmap is None:
+            into.ids.setdefault(cost, []).extend(ids)
         else:
-            into.bitmaps.setdefault(cost, []).append(self._walk.pack(ids))
+            into.bitmaps.setdefault(cost, []).append(bitmap)
 
     def _cross(
         self, link: Link, label: Hashable, node: int, captured: Captured, into: Groups

@@ -46,7 +46,8 @@ class Found:
 class GuideState:
     """One state: configurations, whether the document may end here, bitmap and successors.
 
-    ``ceiling`` and ``completion`` are those of :mod:`mlx_structured.automaton.budget`, if known.
+    ``ceiling`` (exact, or a bound above it) and ``completion`` are those of
+    :mod:`mlx_structured.automaton.budget`, if known.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class GuideState:
         "completion",
         "configurations",
         "is_accepting",
+        "is_ceiling_exact",
         "is_finished",
         "next",
     )
@@ -65,6 +67,7 @@ class GuideState:
         self.is_accepting = is_finished or accepts_end(configurations)
         self.bitmap: Bitmap | None = None
         self.ceiling: int | None = None
+        self.is_ceiling_exact = False
         self.completion: tuple[int, ...] | None = None
         self.next: dict[int, GuideState | None] = {}
 

@@ -186,10 +186,12 @@ class TokenWalk:
             at, state = stack.pop()
             if self._is_wide(state, at):
                 states, nodes, reached = self._levels(state, at)
-                for number in np.unique(reached).tolist():
-                    ids = self._token_ids(nodes[reached == number])
+                order = np.argsort(reached, kind="stable")
+                ends = np.cumsum(np.bincount(reached, minlength=len(states)))[:-1]
+                for target, some in zip(states, np.split(nodes[order], ends), strict=True):
+                    ids = self._token_ids(some)
                     if len(ids):
-                        found.setdefault(states[number], []).append(ids)
+                        found.setdefault(target, []).append(ids)
                 continue
             ways = state.transitions
             for byte, child in self.children(at).items():
