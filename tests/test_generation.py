@@ -211,6 +211,20 @@ def test_without_forced_text_the_tokens_are_those_of_the_processor(model, tokeni
     assert responses[-1].value == int("".join(response.text for response in plain))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_where_text_can_be_split_in_one_way_the_tokens_are_those_of_the_processor(acceptor, seed):
+    tokenizer = json_tokenizer(257)
+    assert max(len(token or b"") for token in Vocabulary.from_tokenizer(tokenizer).tokens) == 1
+    model = tiny_model(seed, 257)
+    responses = run(model, tokenizer, acceptor, max_tokens=130)
+    processor = make_logit_bias_processor(tokenizer, acceptor, max_tokens=130)
+    plain = mlx_lm.stream_generate(
+        model, tokenizer, PROMPT, max_tokens=130, logits_processors=[processor]
+    )
+    assert sum(response.is_forced for response in responses) > len(responses) / 2
+    assert tokens_of(responses) == tokens_of(plain)[: len(responses)]
+
+
 def test_forced_tokens_cost_no_pass_of_their_own(model, tokenizer, acceptor):
     passes = []
 

@@ -40,13 +40,13 @@ def tiny_model(seed: int, vocab_size: int) -> llama.Model:
     return model
 
 
-def json_tokenizer() -> TokenizerWrapper:
-    """All bytes, and what byte pair encoding merges in a few lines of JSON."""
+def json_tokenizer(vocab_size: int = 420) -> TokenizerWrapper:
+    """All bytes, and what byte pair encoding merges in a few lines of JSON: nothing with 257."""
     backend = Tokenizer(BPE())
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
     backend.decoder = ByteLevelDecoder()
     trainer = BpeTrainer(
-        vocab_size=420,
+        vocab_size=vocab_size,
         special_tokens=["<eos>"],
         initial_alphabet=ByteLevel.alphabet(),
         show_progress=False,

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
+from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import Language, example
@@ -68,6 +69,8 @@ def _find(lexeme: LexemeState, required: int) -> Iterable[Tail]:
             ends = [Tail(b'"' + rest, label) for rest, label in _string_ends(state.body, required)]
         elif isinstance(state, StringState):
             ends = _string_ends(state, required)
+        elif isinstance(state, WordsState):
+            ends = (Tail(state.shortest_rest(), DONE),)
         else:
             for byte, after in sorted(state.transitions.items()):
                 if after not in seen:

@@ -185,7 +185,7 @@ class TokenWalk:
         while stack:
             at, state = stack.pop()
             if self._is_wide(state, at):
-                states, nodes, reached = self._levels(state, at)
+                states, nodes, reached, *_ = self._levels(state, at)
                 order = np.argsort(reached, kind="stable")
                 ends = np.cumsum(np.bincount(reached, minlength=len(states)))[:-1]
                 for target, some in zip(states, np.split(nodes[order], ends), strict=True):
