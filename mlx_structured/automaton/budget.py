@@ -23,7 +23,7 @@ from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState, string_body
-from mlx_structured.automaton.tails import tails
+from mlx_structured.automaton.tails import Tail, tails
 from mlx_structured.automaton.token_walk import MANY_IDS, Bitmap, TokenWalk
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
@@ -39,7 +39,7 @@ MAX_SUSPECTS = 12
 _LONGEST_ESCAPE = 6
 
 
-Arrival: TypeAlias = "tuple[LexemeState, list[int], Bitmap | None]"
+Arrival: TypeAlias = "tuple[LexemeState | tuple[Tail, ...], list[int], Bitmap | None]"
 
 _arrivals: WeakKeyDictionary[TokenWalk, WeakKeyDictionary[LexemeState, dict[int, list[Arrival]]]]
 _arrivals = WeakKeyDictionary()
@@ -106,8 +106,8 @@ class BudgetMasks:
             tokens = self._completion(state)
         if tokens is None:
             raise LimitExceededError(
-                "no short way to complete the document was found, which max_tokens needs: "
-                "leave max_tokens out of the constraint"
+                "no short way to complete the document was found, which a limit of tokens needs: "
+                "use complete=False, or no max_tokens for a processor or driver"
             )
         return tokens
 
@@ -273,30 +273,42 @@ class BudgetMasks:
         return groups
 
     def _arrived(self, lexeme: LexemeState, node: int) -> list[Arrival]:
-        """One state for each way in which the lexeme may end, with the tokens that lead there."""
+        """The tokens below ``node`` by the ways in which the lexeme may end after them.
+
+        These are tails, or a state where names may come: other states may lead back to the lexeme,
+        which would keep itself alive.
+        """
         by_node = self._arrivals.get(lexeme)
         if by_node is None:
             by_node = self._arrivals[lexeme] = {}
         found = by_node.get(node)
         if found is None:
-            alike: dict[Hashable, tuple[LexemeState, list[npt.NDArray[np.int64]]]] = {}
+            alike: dict[LexemeState | tuple[Tail, ...], list[npt.NDArray[np.int64]]] = {}
             for state, ids in self._walk.arrivals(lexeme, node).items():
                 ends = tails(state)
-                kind: Hashable = state if len(ends) != 1 or ends[0].label is not DONE else ends
-                alike.setdefault(kind, (state, []))[1].extend(ids)
+                is_plain = all(each.label is DONE for each in ends)
+                alike.setdefault(ends if is_plain else state, []).extend(ids)
             found = by_node[node] = []
-            for state, parts in alike.values():
+            for ends_or_state, parts in alike.items():
                 joined = np.concatenate(parts)
                 if len(joined) <= MANY_IDS:
-                    found.append((state, joined.tolist(), None))
+                    found.append((ends_or_state, joined.tolist(), None))
                 else:
-                    found.append((state, [], self._walk.pack(joined)))
+                    found.append((ends_or_state, [], self._walk.pack(joined)))
         return found
 
     def _add(
-        self, after: LexemeState, link: Link, ids: list[int], bitmap: Bitmap | None, into: Groups
+        self,
+        after: LexemeState | tuple[Tail, ...],
+        link: Link,
+        ids: list[int],
+        bitmap: Bitmap | None,
+        into: Groups,
     ) -> None:
-        completion = self._completions.of(after, link, None)
+        if isinstance(after, LexemeState):
+            completion = self._completions.of(after, link, None)
+        else:
+            completion = self._completions.after_tails(after, link, None)
         if completion is None:
             cost = NEVER
         elif completion.is_certain:

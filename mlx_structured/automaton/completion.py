@@ -224,9 +224,15 @@ class Completions:
         """
         if isinstance(link, JoinedLink):
             return _best(self.of(lexeme, each, recording) for each in link.links)
+        return self.after_tails(_tails(lexeme, link), link, recording)
+
+    def after_tails(
+        self, ends: Iterable[Tail], link: Link, recording: Recording | None
+    ) -> Completion | None:
+        """The completion of a configuration whose lexeme may be ended by certain texts."""
         return _best(
             self._after(link, tail.label, _recorded(recording, tail.text), tail.text)
-            for tail in _tails(lexeme, link)
+            for tail in ends
         )
 
     def _after(

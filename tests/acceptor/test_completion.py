@@ -5,6 +5,7 @@ The vocabulary has a token for each byte and some longer ones, see ``byte_vocabu
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 from dataclasses import replace
@@ -28,6 +29,7 @@ from mlx_structured import (
     Vocabulary,
     compile_json_schema,
 )
+from mlx_structured.automaton.string_lexeme import StringState
 
 LINKED: dict[str, Any] = {
     "$defs": {
@@ -311,6 +313,20 @@ def test_without_any_short_document_the_limit_is_refused(
     with pytest.raises(LimitExceededError, match="max_tokens"):
         JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=500)
     JsonSchemaAcceptorDriver(acceptor, vocabulary).select_valid_tokens()
+
+
+def test_what_is_known_of_a_grammar_goes_with_it(vocabulary: Vocabulary) -> None:
+    def string_states(number: int) -> int:
+        schema = {"type": "string", "pattern": f"^[a-z]+{number}$"}
+        driver = JsonSchemaAcceptorDriver(compile_json_schema(schema), vocabulary, max_tokens=9)
+        write(driver, '"xyz')
+        driver.select_valid_tokens()
+        del driver
+        gc.collect()
+        return sum(isinstance(each, StringState) for each in gc.get_objects())
+
+    counts = [string_states(number) for number in range(100, 112)]
+    assert counts[-1] <= counts[3] + 3
 
 
 def test_real_schemas_are_completed_at_every_budget(vocabulary: Vocabulary) -> None:
