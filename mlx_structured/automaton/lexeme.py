@@ -19,6 +19,11 @@ class LexemeState:
 
     __slots__ = ("__weakref__", "_transitions", "label")
 
+    base: LexemeState | None = None
+    """A state whose transitions are the same but at the bytes of ``patch``, once they are known."""
+
+    patch: frozenset[int] = frozenset()
+
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label
         self._transitions: Mapping[int, LexemeState] | None = None

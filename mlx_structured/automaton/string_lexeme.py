@@ -13,9 +13,10 @@ from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, END, End, LexemeState
 from mlx_structured.automaton.names import NameState
-from mlx_structured.automaton.words_lexeme import words_lexeme
+from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
-from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.languages.language import EVERYTHING, Language, is_empty
+from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
 
 Machine: TypeAlias = "Language | NameState"
@@ -63,9 +64,7 @@ def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
 class StringState(LexemeState):
     """Between two characters of a string's content.
 
-    Where most characters lead to one state, that is the ``base``, and ``patch`` has the bytes at
-    which the transitions may differ from those of a string that always goes on there. Both are
-    known once the transitions are.
+    Where most characters lead to one state, that always goes on there, that is its ``base``.
     """
 
     __slots__ = ("_everywhere", "base", "machine", "patch", "spelling")
@@ -94,8 +93,15 @@ class StringState(LexemeState):
         return arcs
 
     def expand(self) -> Mapping[int, LexemeState]:
-        if self.spelling == "json.dumps" and isinstance(self.machine, Literals):
-            return words_lexeme(self.machine.words).transitions
+        if self.spelling == "json.dumps" and isinstance(self.machine, Language):
+            if isinstance(self.machine, Literals):
+                return words_lexeme(self.machine.words).transitions
+            words = excluded_words(self.machine)
+            if words is not None:
+                plain = string_body(EVERYTHING, self.spelling)
+                others = other_words_lexeme(words, plain)
+                self.base, self.patch = plain, others.patch
+                return others.transitions
         arcs = self.arcs()
         base = _main_target(arcs)
         if base is None:
