@@ -8,9 +8,9 @@ must all be satisfied (:data:`ValueSet`).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import referencing
 from referencing.exceptions import Unresolvable
@@ -25,7 +25,12 @@ from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_nam
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
 CONTAINERS = frozenset({"array", "object"})
+_EVERY_TYPE = frozenset(TYPES)
+_NO_TYPE: frozenset[JsonType] = frozenset()
+_TYPE_NAMED = {of: frozenset({of}) for of in TYPES} | {"integer": frozenset({"number"})}
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_ENTRANCES = frozenset({"$id", "id", "$schema"})
+"""Keywords that can begin another scope."""
 
 
 def json_type(value: object) -> JsonType:
@@ -42,13 +47,19 @@ def json_type(value: object) -> JsonType:
 
 
 class Node:
-    """One set of values. ``formulas`` memoises what it says of each type."""
+    """One set of values. ``formulas`` memoises what it says of each type.
 
-    __slots__ = ("formulas", "index", "pointer", "scalars")
+    ``types`` holds the types that its values can have, as far as that is easy to see.
+    """
 
-    def __init__(self, index: int, pointer: str) -> None:
+    __slots__ = ("formulas", "index", "pointer", "scalars", "types")
+
+    def __init__(
+        self, index: int, pointer: str, types: frozenset[JsonType] = _EVERY_TYPE
+    ) -> None:
         self.index = index
         self.pointer = pointer
+        self.types = types
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
@@ -71,7 +82,7 @@ class Constant(Node):
     __slots__ = ("value",)
 
     def __init__(self, index: int, pointer: str, value: object) -> None:
-        super().__init__(index, pointer)
+        super().__init__(index, pointer, _TYPE_NAMED[json_type(value)])
         self.value = value
 
 
@@ -91,14 +102,14 @@ class Either(Node):
     __slots__ = ("nodes",)
 
     def __init__(self, index: int, nodes: frozenset[Node]) -> None:
-        super().__init__(index, "")
+        super().__init__(index, "", _NO_TYPE.union(*(node.types for node in nodes)))
         self.nodes = nodes
 
 
 class SchemaNode(Node):
     """A schema object with the place where it stands."""
 
-    __slots__ = ("keywords", "scope", "table")
+    __slots__ = ("_children", "keywords", "scope", "table")
 
     def __init__(
         self,
@@ -108,10 +119,11 @@ class SchemaNode(Node):
         scope: Scope,
         table: NodeTable,
     ) -> None:
-        super().__init__(index, pointer)
+        super().__init__(index, pointer, _types(keywords))
         self.keywords = keywords
         self.scope = scope
         self.table = table
+        self._children: dict[tuple[str | int, ...], Node] = {}
 
     @property
     def dialect(self) -> Dialect:
@@ -120,12 +132,15 @@ class SchemaNode(Node):
 
     def child(self, *path: str | int) -> Node:
         """The node of the subschema at that path below this one."""
-        schema: Any = self.keywords
-        pointer = self.pointer
-        for token in path:
-            schema = schema[token]
-            pointer += "/" + escape_pointer(str(token))
-        return self.table.child(self, schema, pointer)
+        found = self._children.get(path)
+        if found is None:
+            schema: Any = self.keywords
+            pointer = self.pointer
+            for token in path:
+                schema = schema[token]
+                pointer += "/" + escape_pointer(str(token))
+            found = self._children[path] = self.table.child(self, schema, pointer)
+        return found
 
     def reference(self, keyword: str = "$ref") -> Node:
         """The node that the reference under ``keyword`` leads to."""
@@ -133,6 +148,51 @@ class SchemaNode(Node):
 
 
 ValueSet: TypeAlias = frozenset[Node]
+
+
+def _types(keywords: Mapping[str, Any]) -> frozenset[JsonType]:
+    """The types that ``type``, ``enum`` and ``const`` leave."""
+    types = _EVERY_TYPE
+    if "type" in keywords:
+        names = keywords["type"]
+        if isinstance(names, str):
+            types = _TYPE_NAMED[names]
+        else:
+            types = _NO_TYPE.union(*(_TYPE_NAMED[name] for name in names))
+    if "const" in keywords:
+        types &= {json_type(keywords["const"])}
+    if "enum" in keywords:
+        types &= {json_type(member) for member in keywords["enum"]}
+    return types
+
+
+class _Contents:
+    """Numbers for JSON values: equal ones, with keys in the same order, have the same number.
+
+    A value within another one is looked at once, however often it takes part.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._known: dict[int, int] = {}
+
+    def of(self, value: Any) -> Hashable:
+        """What stands for the value. A list or dict must outlive this object."""
+        kind = type(value)
+        if kind is str:
+            return cast("str", value)
+        if kind is not dict and kind is not list:
+            return kind, value  # 1, 1.0 and True are equal in Python
+        found = self._known.get(id(value))
+        if found is None:
+            of = self.of
+            key: tuple[Hashable, ...]
+            if kind is dict:
+                key = tuple([(name, of(part)) for name, part in value.items()])
+            else:
+                key = (list, *map(of, value))
+            found = self._known[id(value)] = self._numbers.setdefault(key, len(self._numbers))
+        return found
 
 
 class NodeTable:
@@ -152,7 +212,8 @@ class NodeTable:
         self._unions: dict[frozenset[Node], Either] = {}
         self._dynamic_anchors = DynamicAnchors()
         self._by_identity: dict[tuple[int, Scope], Node] = {}
-        self._by_content: dict[tuple[str, Scope], Node] = {}
+        self._by_content: dict[tuple[Hashable, Scope], Node] = {}
+        self._contents = _Contents()
         self._negations: dict[Node, Negation] = {}
         self._constants: dict[str, Constant] = {}
         self._resolving: set[tuple[int, Scope]] = set()
@@ -161,7 +222,7 @@ class NodeTable:
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
         self.any_value = AnyValue(0, "")
-        self.no_value = NoValue(1, "")
+        self.no_value = NoValue(1, "", _NO_TYPE)
         self._size = 1
 
     def root(self, schema: Any) -> Node:
@@ -184,6 +245,8 @@ class NodeTable:
         if not isinstance(schema, dict):
             raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
         around = parent.scope
+        if _ENTRANCES.isdisjoint(schema):
+            return self._node(schema, around, pointer)
         dialect = self._dialects.of(schema, self._registry, around.dialect, pointer)
         scope = Scope(around.base_uri_of(schema, dialect), dialect, around.dynamic)
         if scope.base_uri != around.base_uri:
@@ -288,17 +351,20 @@ class NodeTable:
 
     def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
         dialect = scope.dialect
-        keywords = {
-            keyword: value
-            for keyword, value in schema.items()
-            if keyword in ENFORCED and value != NEUTRAL.get(keyword, ...)
-            if keyword not in dialect.silent and (keyword != "format" or self._formats)
-        }
+        keywords = {keyword: value for keyword, value in schema.items() if keyword in ENFORCED}
+        for keyword, neutral in NEUTRAL.items():
+            if keyword in keywords and keywords[keyword] == neutral:
+                del keywords[keyword]
+        if not self._formats:
+            keywords.pop("format", None)
+        for keyword in dialect.silent.intersection(keywords):
+            del keywords[keyword]
         if dialect.ref_hides_siblings and "$ref" in keywords:
             keywords = {"$ref": keywords["$ref"]}
         if not keywords:
             return self.any_value
-        content = (json.dumps(keywords), scope)
+        of = self._contents.of
+        content = (tuple([(keyword, of(value)) for keyword, value in keywords.items()]), scope)
         node = self._by_content.get(content)
         if node is None:
             self.asks_for_unique_items |= "uniqueItems" in keywords

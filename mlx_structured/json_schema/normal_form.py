@@ -97,7 +97,8 @@ class NormalForm:
         """What the node says about values of one type."""
         formula = node.formulas.get(of)
         if formula is None:
-            formula = node.formulas[of] = self._formula(node, of)
+            formula = self._formula(node, of) if of in node.types else FALSE
+            node.formulas[of] = formula
         return formula
 
     def _formula(self, node: Node, of: JsonType) -> Formula:
@@ -146,6 +147,8 @@ class NormalForm:
 
     def has_scalar(self, values: ValueSet, of: JsonType) -> bool:
         """Whether a scalar of that type can be written at the position."""
+        if any(of not in node.types for node in values):
+            return False
         members = self.scalars(values, of)
         if isinstance(members, Language):
             return not is_empty(members)
@@ -239,6 +242,8 @@ class NormalForm:
 
     def array(self, values: ValueSet) -> ArrayShape | None:
         """The arrays at the position, if some array fits."""
+        if any("array" not in node.types for node in values):
+            return None
         shape = self._arrays.get(values)
         if shape is None:
             shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
@@ -246,6 +251,8 @@ class NormalForm:
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
+        if any("object" not in node.types for node in values):
+            return None
         shape = self._objects.get(values)
         if shape is None:
             formula = self._position(values, "object")
