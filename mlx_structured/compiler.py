@@ -104,13 +104,14 @@ def _bounded_nesting() -> Iterator[None]:
 
 def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
     root = table.root(parsed)
-    check_support(root)
+    if not table.is_plainly_supported:
+        check_support(root)
 
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
     form = NormalForm(table, root, has_text)
-    if table.asks_for_unique_items:
+    if table.asks_for_unique_items and not table.is_plainly_supported:
         form.expand_all()
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
@@ -146,13 +147,15 @@ def _exact(text: str) -> float:
 
 def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:
     metaschemas: referencing.Registry[Any] = METASCHEMAS
+    if registry is None:
+        return metaschemas
     if isinstance(registry, referencing.Registry):
         return registry.combine(metaschemas)
-    if registry is not None and not isinstance(registry, Mapping):
+    if not isinstance(registry, Mapping):
         raise TypeError(
             f"a registry is a mapping of URI to schema, not a {type(registry).__name__}"
         )
-    documents = {uri: _parse(schema) for uri, schema in (registry or {}).items()}
+    documents = {uri: _parse(schema) for uri, schema in registry.items()}
     by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
     opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
     dialects = Dialects(dialect)

@@ -24,23 +24,28 @@ class MetaschemaCheck:
         self._valid: set[int] = set()
         self._kept: list[Any] = []
 
-    def check(self, schema: Any, dialect: Dialect, pointer: str) -> None:
+    def check(self, schema: Any, dialect: Dialect, pointer: str) -> list[Any] | None:
         """Judge a schema with all its subschemas.
 
         ``format`` is left out: its ``regex`` would be judged by Python's rules.
+
+        Returns:
+            The schema and its subschemas, if it is plainly valid and was not judged before.
 
         Raises:
             SchemaError: if it isn't valid.
         """
         if id(schema) in self._valid:
-            return
+            return None
         schemas = plainly_valid(schema, dialect.uri)
         if schemas is None:
             _ask_metaschema(schema, dialect, pointer)
-            schemas = list(_with_subschemas(schema, dialect))
         # An identity holds as long as the schema does, which holds its subschemas.
         self._kept.append(schema)
-        self._valid.update(map(id, schemas))
+        self._valid.update(
+            map(id, _with_subschemas(schema, dialect) if schemas is None else schemas)
+        )
+        return schemas
 
 
 def _ask_metaschema(schema: Any, dialect: Dialect, pointer: str) -> None:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias, cast
+from urllib.parse import unquote
 
 import referencing
 from referencing.exceptions import Unresolvable
@@ -21,6 +22,7 @@ from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
 from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
+from mlx_structured.json_schema.survey import Survey
 
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
@@ -54,9 +56,7 @@ class Node:
 
     __slots__ = ("formulas", "index", "pointer", "scalars", "types")
 
-    def __init__(
-        self, index: int, pointer: str, types: frozenset[JsonType] = _EVERY_TYPE
-    ) -> None:
+    def __init__(self, index: int, pointer: str, types: frozenset[JsonType] = _EVERY_TYPE) -> None:
         self.index = index
         self.pointer = pointer
         self.types = types
@@ -219,6 +219,9 @@ class NodeTable:
         self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
         self.asks_for_unique_items = False
+        self.is_plainly_supported = True
+        """Whether it was certain from the start that the whole schema can be enforced."""
+        self._targets: Mapping[str, Any] = {}
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
         self.any_value = AnyValue(0, "")
@@ -230,7 +233,12 @@ class NodeTable:
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
         dialect = self._dialects.of(schema, self._registry)
-        self._metaschema.check(schema, dialect, "")
+        schemas = self._metaschema.check(schema, dialect, "")
+        survey = None if schemas is None else Survey(schema, schemas, dialect)
+        if survey is not None and survey.is_plainly_supported(formats=self._formats):
+            self._targets = survey.targets
+            return self._node(schema, Scope("", dialect), "")
+        self.is_plainly_supported = False
         resource = dialect.specification.create_resource(schema)
         uri = self._root_uri = resource.id() or ""
         self._registry = self._registry.with_resource(uri, resource)
@@ -287,8 +295,10 @@ class NodeTable:
     def reference(self, node: SchemaNode, keyword: str) -> Node:
         """The node that the reference under ``keyword`` of ``node`` leads to."""
         reference = node.keywords[keyword]
-        pointer = f"{node.pointer}/{keyword}"
         around = node.scope
+        if self._targets and reference in self._targets:
+            return self._node(self._targets[reference], around, unquote(reference[1:]))
+        pointer = f"{node.pointer}/{keyword}"
         if keyword == "$recursiveRef" and reference != "#":
             raise SchemaError(f"only '#' has a meaning here, not {reference!r}", pointer)
         try:
