@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
 _NEVER = 1 << 60
+_TYPES = frozenset(TYPES)
 _CHEAPEST_FIRST = ("null", "boolean", "string", "number")
 
 
@@ -41,7 +42,11 @@ class Emptiness:
         if values in self._depths:
             self._lowest = min(self._lowest, self._depths[values])
             return False
-        types = frozenset(TYPES).intersection(*(node.types for node in values))
+        if len(values) == 1:
+            (node,) = values
+            if node.is_plain:
+                return True
+        types = _TYPES.intersection(*(node.types for node in values))
         if not types:
             self._known[values] = False
             return False

@@ -51,15 +51,24 @@ def json_type(value: object) -> JsonType:
 class Node:
     """One set of values. ``formulas`` memoises what it says of each type.
 
-    ``types`` holds the types that its values can have, as far as that is easy to see.
+    ``types`` holds the types that its values can have, as far as that is easy to see. Where
+    ``is_plain``, nothing else is asked for, but that numbers may have to be integers.
     """
 
-    __slots__ = ("formulas", "index", "pointer", "scalars", "types")
+    __slots__ = ("formulas", "index", "is_plain", "pointer", "scalars", "types")
 
-    def __init__(self, index: int, pointer: str, types: frozenset[JsonType] = _EVERY_TYPE) -> None:
+    def __init__(
+        self,
+        index: int,
+        pointer: str,
+        types: frozenset[JsonType] = _EVERY_TYPE,
+        *,
+        is_plain: bool = False,
+    ) -> None:
         self.index = index
         self.pointer = pointer
         self.types = types
+        self.is_plain = is_plain
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
@@ -119,7 +128,8 @@ class SchemaNode(Node):
         scope: Scope,
         table: NodeTable,
     ) -> None:
-        super().__init__(index, pointer, _types(keywords))
+        is_plain = len(keywords) == 1 and "type" in keywords
+        super().__init__(index, pointer, _types(keywords), is_plain=is_plain)
         self.keywords = keywords
         self.scope = scope
         self.table = table
@@ -185,14 +195,13 @@ class _Contents:
             return kind, value  # 1, 1.0 and True are equal in Python
         found = self._known.get(id(value))
         if found is None:
-            of = self.of
-            key: tuple[Hashable, ...]
-            if kind is dict:
-                key = tuple([(name, of(part)) for name, part in value.items()])
-            else:
-                key = (list, *map(of, value))
+            key = self.key(value) if kind is dict else (list, *map(self.of, value))
             found = self._known[id(value)] = self._numbers.setdefault(key, len(self._numbers))
         return found
+
+    def key(self, value: Mapping[str, Any]) -> Hashable:
+        """What stands for an object that need not outlive this one."""
+        return (dict, *value, *map(self.of, value.values()))
 
 
 class NodeTable:
@@ -224,7 +233,7 @@ class NodeTable:
         self._targets: Mapping[str, Any] = {}
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
-        self.any_value = AnyValue(0, "")
+        self.any_value = AnyValue(0, "", is_plain=True)
         self.no_value = NoValue(1, "", _NO_TYPE)
         self._size = 1
 
@@ -373,8 +382,7 @@ class NodeTable:
             keywords = {"$ref": keywords["$ref"]}
         if not keywords:
             return self.any_value
-        of = self._contents.of
-        content = (tuple([(keyword, of(value)) for keyword, value in keywords.items()]), scope)
+        content = (self._contents.key(keywords), scope)
         node = self._by_content.get(content)
         if node is None:
             self.asks_for_unique_items |= "uniqueItems" in keywords
