@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlx_structured.json_schema.example_value import has_plain_value
 from mlx_structured.json_schema.nodes import TYPES, ValueSet
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Emptiness:
             return False
         if len(values) == 1:
             (node,) = values
-            if node.is_plain:
+            if has_plain_value(node):
                 return True
         types = _TYPES.intersection(*(node.types for node in values))
         if not types:
