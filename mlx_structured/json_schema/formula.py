@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
 
 from mlx_structured.errors import UnsupportedSchemaError
 
@@ -22,24 +21,53 @@ if TYPE_CHECKING:
     from mlx_structured.languages.language import Language
 
 
-class All:
-    """Every part holds; without parts it is true. Equal ones are the same object."""
+class _Parts:
+    """A set of formulas. There is no table of them: their nodes would lead back to them, so that
+    none of a schema could ever go.
+    """
 
-    __slots__ = ("__weakref__", "parts")
+    __slots__ = ("_hash", "_members", "parts")
     __match_args__ = ("parts",)
 
     def __init__(self, parts: tuple[Formula, ...]) -> None:
         self.parts = parts
+        self._members: frozenset[Formula] | None = None
+        self._hash = 0
+
+    @property
+    def members(self) -> frozenset[Formula]:
+        """The parts, without their order."""
+        found = self._members
+        if found is None:
+            found = self._members = frozenset(self.parts)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, _Parts)
+            and type(self) is type(other)
+            and hash(self) == hash(other)
+            and self.members == other.members
+        )
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash = hash((type(self), self.members))
+        return self._hash
 
 
-class Any:
-    """At least one part holds; without parts it is false. Equal ones are the same object."""
+class All(_Parts):
+    """Every part holds; without parts it is true."""
 
-    __slots__ = ("__weakref__", "parts")
-    __match_args__ = ("parts",)
+    __slots__ = ()
 
-    def __init__(self, parts: tuple[Formula, ...]) -> None:
-        self.parts = parts
+
+class Any(_Parts):
+    """At least one part holds; without parts it is false."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +186,7 @@ Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
 TRUE = All(())
 FALSE = Any(())
-
-_alls: WeakValueDictionary[frozenset[Formula], All] = WeakValueDictionary()
-_anys: WeakValueDictionary[frozenset[Formula], Any] = WeakValueDictionary()
+"""No other conjunction or disjunction is without parts: ``is`` finds them."""
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -173,11 +199,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), TRUE)
-    key = frozenset(parts)
-    found = _alls.get(key)
-    if found is None:
-        found = _alls[key] = All(tuple(parts))
-    return found
+    return All(tuple(parts))
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
@@ -190,11 +212,7 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), FALSE)
-    key = frozenset(parts)
-    found = _anys.get(key)
-    if found is None:
-        found = _anys[key] = Any(tuple(parts))
-    return found
+    return Any(tuple(parts))
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
