@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlx_structured.json_schema.example_value import has_plain_value
 from mlx_structured.json_schema.nodes import TYPES, ValueSet
+from mlx_structured.json_schema.plain_values import plain_types
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -45,7 +45,7 @@ class Emptiness:
             return False
         if len(values) == 1:
             (node,) = values
-            if has_plain_value(node):
+            if plain_types(node):
                 return True
         types = _TYPES.intersection(*(node.types for node in values))
         if not types:

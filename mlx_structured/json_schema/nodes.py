@@ -121,7 +121,7 @@ class Either(Node):
 class SchemaNode(Node):
     """A schema object with the place where it stands."""
 
-    __slots__ = ("_children", "has_plain_value", "keywords", "scope", "table")
+    __slots__ = ("_children", "keywords", "plain_types", "scope", "table")
 
     def __init__(
         self,
@@ -136,8 +136,8 @@ class SchemaNode(Node):
         self.keywords = keywords
         self.scope = scope
         self.table = table
-        self.has_plain_value: bool | None = None
-        """What :func:`~.example_value.has_plain_value` has found."""
+        self.plain_types: frozenset[JsonType] | None = None
+        """What :func:`~.plain_values.plain_types` has found."""
         self._children: dict[tuple[str | int, ...], Node] = {}
 
     @property
