@@ -123,8 +123,8 @@ def _parse(schema: object) -> Any:
     if not isinstance(schema, (str, Mapping, bool)):
         raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
     try:
-        text = schema if isinstance(schema, str) else json.dumps(_plain(schema), allow_nan=False)
-        parsed = json.loads(text, parse_float=_exact, parse_constant=_exact)
+        text = schema if isinstance(schema, str) else _ENCODER.encode(_plain(schema))
+        parsed = _DECODER.decode(text)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"not JSON: {error}") from error
     if not isinstance(parsed, (dict, bool)):
@@ -143,6 +143,10 @@ def _exact(text: str) -> float:
     if Decimal(text) != Decimal(repr(number)):
         raise ValueError(f"the number {text} has more digits than a double keeps")
     return number
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_DECODER = json.JSONDecoder(parse_float=_exact, parse_constant=_exact)
 
 
 def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
 from mlx_structured.errors import UnsupportedSchemaError
@@ -222,11 +223,12 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
-    if isinstance(formula, All):
-        return conjunction(replaced(part, change) for part in formula.parts)
-    if isinstance(formula, Any):
-        return disjunction(replaced(part, change) for part in formula.parts)
-    return change(formula)
+    if not isinstance(formula, _Parts):
+        return change(formula)
+    parts = [replaced(part, change) for part in formula.parts]
+    if all(map(is_, parts, formula.parts)):
+        return formula
+    return conjunction(parts) if isinstance(formula, All) else disjunction(parts)
 
 
 def leaves(formula: Formula) -> Iterator[Formula]:

@@ -111,12 +111,14 @@ class NormalForm:
         if isinstance(node, Either):
             return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
         assert isinstance(node, SchemaNode)
-        keywords = node.keywords
-        return conjunction(
-            keyword.formula(node, of, value)
-            for keyword, value in ((KEYWORDS[name], value) for name, value in keywords.items())
-            if of in keyword.types
-        )
+        said = []
+        for name, value in node.keywords.items():
+            keyword = KEYWORDS[name]
+            if of in keyword.types:
+                formula = keyword.formula(node, of, value)
+                if formula is not TRUE:
+                    said.append(formula)
+        return said[0] if len(said) == 1 else conjunction(said)
 
     def _constant_formula(self, value: object, of: JsonType) -> Formula:
         if json_type(value) != of:
@@ -237,6 +239,9 @@ class NormalForm:
         return members is not None and all(json_type(m) not in CONTAINERS for m in members)
 
     def _position(self, values: ValueSet, of: JsonType) -> Formula:
+        if len(values) == 1:
+            (node,) = values
+            return self.expanded(node, of)
         nodes = sorted(values, key=lambda node: node.index)
         return conjunction(self.expanded(node, of) for node in nodes)
 
