@@ -225,7 +225,13 @@ def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
     if not isinstance(formula, _Parts):
         return change(formula)
-    parts = [replaced(part, change) for part in formula.parts]
+    decisive = FALSE if isinstance(formula, All) else TRUE
+    parts: list[Formula] = []
+    for part in formula.parts:
+        new = replaced(part, change)
+        if new is decisive:
+            return decisive
+        parts.append(new)
     if all(map(is_, parts, formula.parts)):
         return formula
     return conjunction(parts) if isinstance(formula, All) else disjunction(parts)
