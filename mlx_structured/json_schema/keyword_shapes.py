@@ -16,6 +16,9 @@ from mlx_structured.json_schema.dialects import DRAFT4, DRAFT6, DRAFT7, DRAFT201
 Shape: TypeAlias = Callable[[Any, list[Any]], bool]
 """Whether a value has the shape; the schemas in it, which are to be looked at, go to the list."""
 
+DEEPEST = 64
+"""Schemas that are nested deeper are left to the metaschema."""
+
 _SIMPLE_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _IDENTIFIER = re.compile(r"[^#]*#?")
 _ANCHOR = re.compile(r"[A-Za-z][-A-Za-z0-9._]*")
@@ -36,22 +39,28 @@ def plainly_valid(schema: Any, uri: str) -> list[Any] | None:
         return None
     shape_of = shapes.get
     needs_bounds = uri == DRAFT4.uri
-    schemas = [schema]
-    for each in schemas:
-        if type(each) is not dict:
-            if type(each) is bool and not needs_bounds:
-                continue
-            return None
-        for keyword, value in each.items():
-            shape = shape_of(keyword)
-            if shape is not None and not shape(value, schemas):
+    schemas: list[Any] = []
+    inner = [schema]
+    for _ in range(DEEPEST):
+        level, inner = inner, []
+        for each in level:
+            if type(each) is not dict:
+                if type(each) is bool and not needs_bounds:
+                    continue
                 return None
-        if needs_bounds and (
-            ("exclusiveMinimum" in each and "minimum" not in each)
-            or ("exclusiveMaximum" in each and "maximum" not in each)
-        ):
-            return None
-    return schemas
+            for keyword, value in each.items():
+                shape = shape_of(keyword)
+                if shape is not None and not shape(value, inner):
+                    return None
+            if needs_bounds and (
+                ("exclusiveMinimum" in each and "minimum" not in each)
+                or ("exclusiveMaximum" in each and "maximum" not in each)
+            ):
+                return None
+        schemas += level
+        if not inner:
+            return schemas
+    return None
 
 
 def _text(value: Any, schemas: list[Any]) -> bool:

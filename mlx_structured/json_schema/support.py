@@ -17,6 +17,9 @@ from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 from mlx_structured.languages.ecma_pattern import search_language
 
+MAX_CHAIN = 150
+"""What longer chains of subschemas say of a value can't be put together: too many calls wait."""
+
 _WITH_PATTERNS = frozenset({"pattern", "format", "patternProperties"})
 
 
@@ -95,6 +98,8 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
                     child.pointer,
                 )
             elif child not in done:
+                if len(path) >= MAX_CHAIN:
+                    raise RecursionError(f"more than {MAX_CHAIN} subschemas of the same value")
                 path[child] = iter(in_place.get(child, ()))
 
 

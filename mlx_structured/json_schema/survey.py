@@ -15,6 +15,9 @@ from mlx_structured.errors import PatternError
 from mlx_structured.json_schema.dialects import DRAFT4, Dialect
 from mlx_structured.languages.ecma_pattern import parse
 
+LONGEST_CHAIN = 64
+"""Of longer chains of references it takes a look at every part to tell."""
+
 _ANCHORS = frozenset({"$dynamicAnchor", "$recursiveAnchor"})
 _DYNAMIC = _ANCHORS | {"$dynamicRef", "$recursiveRef"}
 _NEGATING = frozenset({"not", "if", "oneOf", "maxContains"})
@@ -95,13 +98,16 @@ class Survey:
             if target is None or id(target) not in known:
                 return False
             targets[reference] = target
-        if self._has_loop(targets):
+        if self._has_long_chain(targets):
             return False
         self.targets = targets
         return True
 
-    def _has_loop(self, targets: Mapping[str, Any]) -> bool:
-        """Whether some subschema applies itself to the same value, through a reference."""
+    def _has_long_chain(self, targets: Mapping[str, Any]) -> bool:
+        """Whether many subschemas apply each other to the same value through references.
+
+        Where one applies itself there is no end of them.
+        """
         done: set[int] = set()
         for start in targets.values():
             if id(start) in done:
@@ -113,7 +119,7 @@ class Survey:
                 if child is None:
                     del path[place]
                     done.add(place)
-                elif id(child) in path:
+                elif id(child) in path or len(path) >= LONGEST_CHAIN:
                     return True
                 elif id(child) not in done:
                     path[id(child)] = _in_place(child, targets)

@@ -118,6 +118,16 @@ def test_a_subschema_that_applies_itself_to_the_same_value_is_refused(schema: An
         compile_json_schema(schema)
 
 
+def test_a_chain_too_long_for_a_later_key_is_refused_at_once() -> None:
+    chain = {f"d{i}": {"minimum": i, "allOf": [{"$ref": f"#/$defs/d{i + 1}"}]} for i in range(400)}
+    schema = {
+        "properties": {"a": True, "late": {"$ref": "#/$defs/d0"}},
+        "$defs": {**chain, "d400": {"type": "integer"}},
+    }
+    with pytest.raises(LimitExceededError, match="nested too deeply"):
+        compile_json_schema(schema)
+
+
 def test_what_no_value_may_reach_is_still_checked() -> None:
     inner = {"properties": {"deep": {"items": {"pattern": r"(a)\1"}}}}
     with pytest.raises(UnsupportedSchemaError) as caught:
