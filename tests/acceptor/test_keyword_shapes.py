@@ -82,7 +82,7 @@ def test_boolean_schemas_came_with_draft_6() -> None:
 def test_all_subschemas_are_found() -> None:
     names = ("definitions", "not", "items", "additionalProperties", "anyOf", "properties")
     inner = [{"title": name} for name in names]
-    schema = dict(zip(names, inner, strict=True))
+    schema: dict[str, Any] = dict(zip(names, inner, strict=True))
     schema["definitions"] = {"a": schema["definitions"]}
     schema["properties"] = {"b": schema["properties"]}
     schema["anyOf"] = [schema["anyOf"]]

@@ -154,7 +154,9 @@ def small_schemas() -> st.SearchStrategy[Any]:
     """Schemas whose values are mostly plain to see, though not all have one."""
     names = st.sampled_from(["a", "b", "\ud800"])
     types = st.sampled_from(["null", "boolean", "integer", "number", "string", "array", "object"])
-    leaves = st.booleans() | types.map(lambda each: {"type": each}) | st.just({})
+    leaves: st.SearchStrategy[Any] = st.one_of(
+        st.booleans(), types.map(lambda each: {"type": each}), st.just({})
+    )
 
     def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         some = st.lists(inner, min_size=1, max_size=3)
