@@ -357,13 +357,14 @@ class NodeTable:
     def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
         dialect = scope.dialect
         keywords = {keyword: value for keyword, value in schema.items() if keyword in ENFORCED}
-        for keyword, neutral in NEUTRAL.items():
-            if keyword in keywords and keywords[keyword] == neutral:
+        for keyword in NEUTRAL.keys() & keywords.keys():
+            if keywords[keyword] == NEUTRAL[keyword]:
                 del keywords[keyword]
         if not self._formats:
             keywords.pop("format", None)
-        for keyword in dialect.silent.intersection(keywords):
-            del keywords[keyword]
+        if dialect.silent:
+            for keyword in dialect.silent.intersection(keywords):
+                del keywords[keyword]
         if dialect.ref_hides_siblings and "$ref" in keywords:
             keywords = {"$ref": keywords["$ref"]}
         if not keywords:

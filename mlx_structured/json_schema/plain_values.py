@@ -48,7 +48,7 @@ def _find(node: SchemaNode) -> frozenset[JsonType]:
     keywords = node.keywords
     if not _IN_PLACE.isdisjoint(keywords):
         return _of_branches(node) & node.types
-    return frozenset(of for of in TYPES if of in node.types and _HAS_PLAIN[of](node, keywords))
+    return frozenset([of for of in node.types if _HAS_PLAIN[of](node, keywords)])
 
 
 def _of_branches(node: SchemaNode) -> frozenset[JsonType]:
