@@ -18,8 +18,7 @@ from mlx_structured.languages.ecma_pattern import parse
 LONGEST_CHAIN = 64
 """Of longer chains of references it takes a look at every part to tell."""
 
-_ANCHORS = frozenset({"$dynamicAnchor", "$recursiveAnchor"})
-_DYNAMIC = _ANCHORS | {"$dynamicRef", "$recursiveRef"}
+_DYNAMIC = frozenset({"$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"})
 _NEGATING = frozenset({"not", "if", "oneOf", "maxContains"})
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
@@ -41,14 +40,11 @@ class Survey:
         self._schemas = [each for each in schemas if type(each) is dict]
         self._words: frozenset[str] = frozenset().union(*self._schemas)
         identifier = "id" if dialect is DRAFT4 else "$id"
-        self.has_anchors = not self._words.isdisjoint(_ANCHORS)
-        """Whether dynamic references may lead into the document."""
-        self.is_one_resource = not any(
+        self._is_one_resource = not any(
             "$schema" in each or identifier in each
             for each in (self._schemas if self._words & {"$schema", identifier} else ())
             if each is not root
         )
-        """Whether no subschema has an identifier or a draft of its own."""
         self.targets: Mapping[str, Any] = {}
         """Where the references lead, once :meth:`is_plainly_supported` was found true."""
 
@@ -61,7 +57,7 @@ class Survey:
             formats: whether ``format`` is enforced.
         """
         words = self._words
-        if not self.is_one_resource or words & _DYNAMIC or words & self._dialect.unknown:
+        if not self._is_one_resource or words & _DYNAMIC or words & self._dialect.unknown:
             return False
         if "uniqueItems" in words and words & _NEGATING:
             return False
