@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from weakref import WeakValueDictionary
 
@@ -46,8 +45,6 @@ class IntegerState(LexemeState):
 _starts: WeakValueDictionary[tuple[NumberSet, Spelling, int | None], LexemeState] = (
     WeakValueDictionary()
 )
-_recent: deque[LexemeState] = deque(maxlen=16)
-"""Kept alive: most schemas ask for the same few sets of numbers."""
 
 
 def number_lexeme(
@@ -79,5 +76,4 @@ def number_lexeme(
         if not start.transitions:
             return None
         _starts[key] = start
-        _recent.append(start)
     return start
