@@ -9,7 +9,7 @@ from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, join
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.automaton.object_network import ObjectNetwork
-from mlx_structured.automaton.punctuation import Punctuation
+from mlx_structured.automaton.punctuation import punctuation_of
 from mlx_structured.automaton.string_lexeme import string_lexeme
 from mlx_structured.automaton.text_lexeme import text_lexeme
 from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet
@@ -32,7 +32,7 @@ class Grammar:
     def __init__(self, form: NormalForm, style: Style) -> None:
         self.form = form
         self.style = style
-        self.punctuation = Punctuation(style)
+        self.punctuation = punctuation_of(style)
         self._scalars: dict[ValueSet, tuple[LexemeState, ...]] = {}
         self._containers: dict[ValueSet, tuple[ArrayNetwork | ObjectNetwork, ...]] = {}
 

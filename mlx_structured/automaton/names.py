@@ -6,14 +6,43 @@ from weakref import WeakValueDictionary
 
 
 class NameNode:
-    """A prefix of names: the names below it and the one that ends here, as bits."""
+    """A prefix of names: the names below it, as bits, and the index of the one that ends here.
 
-    __slots__ = ("below", "children", "ends")
+    Arguments:
+        names: all names of the trie.
+        depth: the length of the prefix.
+        indices: of the names that start with it.
+    """
 
-    def __init__(self) -> None:
-        self.children: dict[int, NameNode] = {}
+    __slots__ = ("_children", "_depth", "_indices", "_names", "below", "ends")
+
+    def __init__(self, names: tuple[str, ...], depth: int, indices: list[int]) -> None:
+        self._names = names
+        self._depth = depth
+        self._indices = indices
+        self._children: dict[int, NameNode] | None = None
         self.below = 0
         self.ends: int | None = None
+        for index in indices:
+            self.below |= 1 << index
+            if len(names[index]) == depth:
+                self.ends = index
+
+    @property
+    def children(self) -> dict[int, NameNode]:
+        """Code point -> the prefix longer by it, in order."""
+        found = self._children
+        if found is None:
+            names, depth = self._names, self._depth
+            groups: dict[str, list[int]] = {}
+            for index in self._indices:
+                if index != self.ends:
+                    groups.setdefault(names[index][depth], []).append(index)
+            found = self._children = {
+                ord(character): NameNode(names, depth + 1, groups[character])
+                for character in sorted(groups)
+            }
+        return found
 
 
 class NameState:
@@ -37,7 +66,7 @@ class NameState:
         allowed = self._allowed
         return [
             (character, character, self._trie.state(child, allowed))
-            for character, child in sorted(self._node.children.items())
+            for character, child in self._node.children.items()
             if child.below & allowed
         ]
 
@@ -48,15 +77,8 @@ class NameTrie:
     __slots__ = ("__weakref__", "_root", "_states")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._root = NameNode()
+        self._root = NameNode(names, 0, list(range(len(names))))
         self._states: WeakValueDictionary[tuple[int, int], NameState] = WeakValueDictionary()
-        for index, name in enumerate(names):
-            node = self._root
-            node.below |= 1 << index
-            for character in name:
-                node = node.children.setdefault(ord(character), NameNode())
-                node.below |= 1 << index
-            node.ends = index
 
     def start(self, allowed: int) -> NameState:
         """The start, when the names with a bit in ``allowed`` may be written."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, NoValue, ValueSet
+from mlx_structured.json_schema.nodes import TYPES, ValueSet
+from mlx_structured.json_schema.plain_values import plain_types
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
 _NEVER = 1 << 60
+_TYPES = frozenset(TYPES)
+_CHEAPEST_FIRST = ("null", "boolean", "string", "number")
 
 
 class Emptiness:
@@ -40,10 +43,15 @@ class Emptiness:
         if values in self._depths:
             self._lowest = min(self._lowest, self._depths[values])
             return False
-        if any(isinstance(node, NoValue) for node in values):
+        if len(values) == 1:
+            (node,) = values
+            if plain_types(node):
+                return True
+        types = _TYPES.intersection(*(node.types for node in values))
+        if not types:
             self._known[values] = False
             return False
-        if any(self._form.has_scalar(values, of) for of in TYPES if of not in CONTAINERS):
+        if any(self._form.has_scalar(values, of) for of in _CHEAPEST_FIRST if of in types):
             self._known[values] = True
             return True
         return self._search(values)

@@ -49,4 +49,4 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
 
 def is_writable(name: str) -> bool:
     """Whether JSON can have the key in UTF-8: an unpaired surrogate is no character."""
-    return not any(0xD800 <= ord(character) <= 0xDFFF for character in name)
+    return name.isascii() or not any(0xD800 <= ord(character) <= 0xDFFF for character in name)

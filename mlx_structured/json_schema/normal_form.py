@@ -97,7 +97,8 @@ class NormalForm:
         """What the node says about values of one type."""
         formula = node.formulas.get(of)
         if formula is None:
-            formula = node.formulas[of] = self._formula(node, of)
+            formula = self._formula(node, of) if of in node.types else FALSE
+            node.formulas[of] = formula
         return formula
 
     def _formula(self, node: Node, of: JsonType) -> Formula:
@@ -110,12 +111,14 @@ class NormalForm:
         if isinstance(node, Either):
             return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
         assert isinstance(node, SchemaNode)
-        keywords = node.keywords
-        return conjunction(
-            keyword.formula(node, of, value)
-            for keyword, value in ((KEYWORDS[name], value) for name, value in keywords.items())
-            if of in keyword.types
-        )
+        said = []
+        for name, value in node.keywords.items():
+            keyword = KEYWORDS[name]
+            if of in keyword.types:
+                formula = keyword.formula(node, of, value)
+                if formula is not TRUE:
+                    said.append(formula)
+        return said[0] if len(said) == 1 else conjunction(said)
 
     def _constant_formula(self, value: object, of: JsonType) -> Formula:
         if json_type(value) != of:
@@ -146,6 +149,8 @@ class NormalForm:
 
     def has_scalar(self, values: ValueSet, of: JsonType) -> bool:
         """Whether a scalar of that type can be written at the position."""
+        if any(of not in node.types for node in values):
+            return False
         members = self.scalars(values, of)
         if isinstance(members, Language):
             return not is_empty(members)
@@ -234,11 +239,16 @@ class NormalForm:
         return members is not None and all(json_type(m) not in CONTAINERS for m in members)
 
     def _position(self, values: ValueSet, of: JsonType) -> Formula:
+        if len(values) == 1:
+            (node,) = values
+            return self.expanded(node, of)
         nodes = sorted(values, key=lambda node: node.index)
         return conjunction(self.expanded(node, of) for node in nodes)
 
     def array(self, values: ValueSet) -> ArrayShape | None:
         """The arrays at the position, if some array fits."""
+        if any("array" not in node.types for node in values):
+            return None
         shape = self._arrays.get(values)
         if shape is None:
             shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
@@ -246,6 +256,8 @@ class NormalForm:
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
+        if any("object" not in node.types for node in values):
+            return None
         shape = self._objects.get(values)
         if shape is None:
             formula = self._position(values, "object")

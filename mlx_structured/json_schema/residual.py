@@ -175,6 +175,6 @@ def _joined(form: NormalForm, found: list[Branch]) -> list[Branch]:
     kept: list[Branch] = []
     for held, rest in found:
         values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
-        if not any(other.rest is rest and other.values <= values for other in kept):
+        if not any(other.values <= values and other.rest == rest for other in kept):
             kept.append(Branch(values, rest))
     return kept
