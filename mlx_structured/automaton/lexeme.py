@@ -58,3 +58,10 @@ class End(LexemeState):
 
 
 END = End(DONE)
+
+_ends: dict[Hashable, End] = {DONE: END}
+
+
+def end_of(label: Hashable) -> End:
+    """The state after a lexeme that ended as ``label`` and can't go on."""
+    return _ends.setdefault(label, End(label))

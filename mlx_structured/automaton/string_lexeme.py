@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE, END, End, LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
@@ -93,10 +93,14 @@ class StringState(LexemeState):
         return arcs
 
     def expand(self) -> Mapping[int, LexemeState]:
-        if self.spelling == "json.dumps" and isinstance(self.machine, Language):
-            if isinstance(self.machine, Literals):
-                return words_lexeme(self.machine.words).transitions
-            words = excluded_words(self.machine)
+        machine = self.machine
+        if self.spelling == "json.dumps":
+            # Where strings have one spelling, words and names can be read byte by byte.
+            if isinstance(machine, NameState):
+                return machine.text().transitions
+            if isinstance(machine, Literals):
+                return words_lexeme(machine.words).transitions
+            words = excluded_words(machine)
             if words is not None:
                 plain = string_body(EVERYTHING, self.spelling)
                 others = other_words_lexeme(words, plain)
@@ -113,7 +117,7 @@ class StringState(LexemeState):
             self.patch = self._write(transitions, _exceptions(arcs, base), arcs)
         label = self._label()
         if label is not None:
-            transitions[0x22] = END if label is DONE else _end(label)
+            transitions[0x22] = end_of(label)
         return transitions
 
     def everywhere(self) -> Mapping[int, LexemeState]:
@@ -389,12 +393,7 @@ class QuoteState(LexemeState):
 
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
 _quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
-_ends: dict[Hashable, End] = {}
 _tails: WeakValueDictionary[tuple[int, int, int, LexemeState], Utf8Tail] = WeakValueDictionary()
-
-
-def _end(label: Hashable) -> End:
-    return _ends.setdefault(label, End(label))
 
 
 def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:

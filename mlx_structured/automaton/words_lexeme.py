@@ -98,8 +98,13 @@ def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsSt
     return OtherWordsState(texts, 0, len(texts), 0, plain)
 
 
+def encode_string(text: str) -> bytes:
+    """The text of ``json.dumps``, with its quotes."""
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
 def _encoded(words: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple(sorted(json.dumps(word, ensure_ascii=False)[1:].encode() for word in words))
+    return tuple(sorted(encode_string(word)[1:] for word in words))
 
 
 def _groups(
