@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
-from mlx_structured.errors import UnsupportedSchemaError
-
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
     from mlx_structured.json_schema.scalars import ScalarSet
@@ -139,9 +137,12 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal. The opposite isn't enforced; ``pointer`` is for that error."""
+    """No two items are equal."""
 
-    pointer: str
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Some two items are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ class Here:
 
 
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
-ArrayAtom: TypeAlias = Length | Items | Count | Unique
+ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
 Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
@@ -249,10 +250,10 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
             return Count(low, high, table.negation(value), 1, None)
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
-        case Unique(pointer):
-            raise UnsupportedSchemaError(
-                "uniqueItems", pointer, "is not supported where its opposite may be asked for"
-            )
+        case Unique():
+            return Repeating()
+        case Repeating():
+            return Unique()
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
 
 import referencing
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
+from mlx_structured.json_schema.distinct import canonical_value
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
@@ -26,6 +28,8 @@ JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
 CONTAINERS = frozenset({"array", "object"})
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+K = TypeVar("K")
+N = TypeVar("N", bound="Node")
 
 
 def json_type(value: object) -> JsonType:
@@ -42,13 +46,17 @@ def json_type(value: object) -> JsonType:
 
 
 class Node:
-    """One set of values. ``formulas`` memoises what it says of each type."""
+    """One set of values. ``formulas`` memoises what it says of each type.
 
-    __slots__ = ("formulas", "index", "pointer", "scalars")
+    A *passing* node speaks of values that a text has, not of the schema alone: it goes with them.
+    """
 
-    def __init__(self, index: int, pointer: str) -> None:
+    __slots__ = ("__weakref__", "formulas", "index", "passing", "pointer", "scalars")
+
+    def __init__(self, index: int, pointer: str, *, passing: bool = False) -> None:
         self.index = index
         self.pointer = pointer
+        self.passing = passing
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
@@ -70,8 +78,8 @@ class Constant(Node):
 
     __slots__ = ("value",)
 
-    def __init__(self, index: int, pointer: str, value: object) -> None:
-        super().__init__(index, pointer)
+    def __init__(self, index: int, value: object, *, passing: bool) -> None:
+        super().__init__(index, "", passing=passing)
         self.value = value
 
 
@@ -81,7 +89,7 @@ class Negation(Node):
     __slots__ = ("inner",)
 
     def __init__(self, index: int, inner: Node) -> None:
-        super().__init__(index, inner.pointer)
+        super().__init__(index, inner.pointer, passing=inner.passing)
         self.inner = inner
 
 
@@ -91,7 +99,7 @@ class Either(Node):
     __slots__ = ("nodes",)
 
     def __init__(self, index: int, nodes: frozenset[Node]) -> None:
-        super().__init__(index, "")
+        super().__init__(index, "", passing=is_passing(nodes))
         self.nodes = nodes
 
 
@@ -135,6 +143,26 @@ class SchemaNode(Node):
 ValueSet: TypeAlias = frozenset[Node]
 
 
+def is_passing(values: ValueSet) -> bool:
+    """Whether one of the nodes speaks of values that a text has."""
+    return any(node.passing for node in values)
+
+
+class _Interned(Generic[K, N]):
+    """Nodes by what they are made of; passing ones only while they are used."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[K, N] = {}
+        self._passing: WeakValueDictionary[K, N] = WeakValueDictionary()
+
+    def get(self, key: K) -> N | None:
+        return self._lasting.get(key) or self._passing.get(key)
+
+    def add(self, key: K, node: N) -> N:
+        (self._passing if node.passing else self._lasting)[key] = node
+        return node
+
+
 class NodeTable:
     """The nodes of one schema.
 
@@ -149,15 +177,14 @@ class NodeTable:
         self._formats = formats
         self._dialects = Dialects(dialect)
         self._registry = registry
-        self._unions: dict[frozenset[Node], Either] = {}
+        self._unions: _Interned[frozenset[Node], Either] = _Interned()
         self._dynamic_anchors = DynamicAnchors()
         self._by_identity: dict[tuple[int, Scope], Node] = {}
         self._by_content: dict[tuple[str, Scope], Node] = {}
-        self._negations: dict[Node, Negation] = {}
-        self._constants: dict[str, Constant] = {}
+        self._negations: _Interned[Node, Negation] = _Interned()
+        self._constants: _Interned[tuple[str, bool], Constant] = _Interned()
         self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
-        self.asks_for_unique_items = False
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
         self.any_value = AnyValue(0, "")
@@ -198,7 +225,7 @@ class NodeTable:
             return self.no_value if node is self.any_value else self.any_value
         found = self._negations.get(node)
         if found is None:
-            found = self._negations[node] = Negation(self._count(), node)
+            found = self._negations.add(node, Negation(self._count(), node))
         return found
 
     def either(self, nodes: Iterable[Node]) -> Node:
@@ -208,17 +235,32 @@ class NodeTable:
             return self.any_value
         if len(parts) < 2:
             return next(iter(parts), self.no_value)
+        return self._union(parts)
+
+    def undeclared(self, node: Node) -> Node:
+        """The node of the same values, which declares no keys of theirs."""
+        return self._union(frozenset((node,)))
+
+    def _union(self, parts: frozenset[Node]) -> Either:
         found = self._unions.get(parts)
         if found is None:
-            found = self._unions[parts] = Either(self._count(), parts)
+            found = self._unions.add(parts, Either(self._count(), parts))
         return found
 
-    def constant(self, value: object) -> Constant:
-        """The node of one value, as ``json.loads`` makes it, or of a number as a ``Fraction``."""
-        key = json.dumps(value, default=lambda fraction: {"\0": str(fraction)})
+    def constant(self, value: object, *, passing: bool = False) -> Constant:
+        """The node of one value, as ``json.loads`` makes it, maybe with ``Fraction`` numbers.
+
+        Arguments:
+            value: the value.
+            passing: whether it comes from a text.
+        """
+        if passing or isinstance(value, Fraction):
+            key = (canonical_value(value), passing)
+        else:
+            key = (json.dumps(value), passing)
         node = self._constants.get(key)
         if node is None:
-            node = self._constants[key] = Constant(self._count(), "", value)
+            node = self._constants.add(key, Constant(self._count(), value, passing=passing))
         return node
 
     def reference(self, node: SchemaNode, keyword: str) -> Node:
@@ -301,7 +343,6 @@ class NodeTable:
         content = (json.dumps(keywords), scope)
         node = self._by_content.get(content)
         if node is None:
-            self.asks_for_unique_items |= "uniqueItems" in keywords
             made = SchemaNode(self._count(), pointer, keywords, scope, self)
             first = next(iter(keywords))
             if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
