@@ -94,7 +94,7 @@ class ArrayShape:
         differing = _assuming(rest, differ=True)
         equal = _assuming(rest, differ=False)
         if differing is equal:
-            return [Written(Place(0, rest), Demand.NOTHING)]
+            return [Written(Place(0, equal), Demand.NOTHING)]
         return [
             Written(Place(0, rest), demand)
             for rest, demand in ((differing, Demand.ALL_DIFFER), (equal, Demand.SOME_EQUAL))
