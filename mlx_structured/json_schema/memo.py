@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MAX_PASSING = 512
+MAX_PASSING = 128
 """So many passing entries are new before the oldest ones go."""
 
 
