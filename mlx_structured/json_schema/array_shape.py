@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.distinct import Canonical
 from mlx_structured.json_schema.formula import (
     FALSE,
@@ -26,6 +27,7 @@ from mlx_structured.json_schema.formula import (
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
 from mlx_structured.json_schema.repetition import (
+    MAX_SEARCH,
     Demand,
     Offer,
     Place,
@@ -87,6 +89,10 @@ class ArrayShape:
         )
         self.most_needed = self._same_from + sum(atom.least for atom in least)
         """If some array fits, one with so many items does: others can be left out of it."""
+        self.pointer = next(
+            (each.pointer for each in leaves(formula) if isinstance(each, (Unique, Repeating))), ""
+        )
+        """Of the keyword that speaks about equal items."""
         self.starts = tuple(self._starts(conjunction(rest)))
 
     def _starts(self, rest: Formula) -> Iterable[Written]:
@@ -186,7 +192,7 @@ class ArrayShape:
                     if place not in seen:
                         seen.add(place)
                         stack.append(place)
-                check_search(len(seen))
+                check_search(len(seen), self.pointer)
             found = tuple(positions)
             if not self._form.is_searching:
                 self._known_reach[start] = found
@@ -241,7 +247,8 @@ class ArrayShape:
                 if after not in came_from and self._form.is_nonempty(way.values):
                     came_from[after] = each
                     stack.append(after)
-            check_search(len(came_from))
+            if len(came_from) > MAX_SEARCH:
+                raise LimitExceededError("the schema has too many conditions on an array's items")
         if not self._form.is_searching:
             self._feasible.update(dict.fromkeys(came_from, False))
         return False

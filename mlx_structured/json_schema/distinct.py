@@ -9,8 +9,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
 
+from mlx_structured.errors import LimitExceededError
+
 Canonical: TypeAlias = str
 """A JSON text that is the same for all equal values, and no other value's."""
+
+MOST_DIGITS = 4_000
+"""Of a number that is compared with others."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:\s"]+')
 _NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
@@ -19,7 +24,8 @@ _NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 def canonical(text: bytes) -> Canonical:
     """The canonical text of a JSON text: ``1.0`` is ``1``, the order of keys doesn't matter.
 
-    Neither the depth of the text nor the size of its numbers is bounded.
+    Raises:
+        LimitExceededError: for an exponent with thousands of digits.
     """
     stack: list[tuple[str, list[Canonical]]] = [("", [])]
     for match in _TOKEN.finditer(text.decode()):
@@ -46,6 +52,7 @@ def _number(sign: str, whole: str, fraction: str, exponent: str) -> Canonical:
     digits = (whole + fraction).lstrip("0")
     if not digits:
         return "0"
+    _check_digits(len(exponent))
     short = digits.rstrip("0")
     power = int(exponent or 0) - len(fraction) + len(digits) - len(short)
     return f"{sign}{short}e{power}" if power else sign + short
@@ -82,8 +89,26 @@ def canonical_value(value: object) -> Canonical:
 
 
 def value_of(text: Canonical) -> object:
-    """The value of a canonical text, with a ``Fraction`` for each number."""
-    return json.loads(text, parse_float=Fraction, parse_int=Fraction)
+    """The value of a canonical text, with a ``Fraction`` for each number.
+
+    Raises:
+        LimitExceededError: for a number with thousands of digits.
+    """
+    return json.loads(text, parse_float=_fraction, parse_int=_fraction)
+
+
+def _fraction(text: str) -> Fraction:
+    digits, _, power = text.partition("e")
+    _check_digits(len(digits) + abs(int(power or 0)))
+    return Fraction(text)
+
+
+def _check_digits(number: int) -> None:
+    if number > MOST_DIGITS:
+        raise LimitExceededError(
+            f"keyword 'uniqueItems': a number with more than {MOST_DIGITS} digits can't be "
+            "compared with others; write a shorter one"
+        )
 
 
 class Matching(NamedTuple):

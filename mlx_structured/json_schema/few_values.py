@@ -55,14 +55,20 @@ class FewValues:
         self._so_far: dict[ValueSet, frozenset[Canonical]] = {}
         self._depths: dict[ValueSet, int] = {}
         self._lowest = _NEVER
+        self._pointer = ""
 
     @property
     def is_searching(self) -> bool:
         """Whether some position is being listed, so that what it has isn't final."""
         return bool(self._depths)
 
-    def of(self, values: ValueSet, limit: int) -> Few:
-        """All values of the position that the style can write, or ``None`` for more than ``limit``.
+    def of(self, values: ValueSet, limit: int, pointer: str) -> Few:
+        """All values of the position that the style can write, or ``None`` for too many.
+
+        Arguments:
+            values: the position.
+            limit: the most values to list.
+            pointer: of the keyword that asks, for errors.
 
         Raises:
             LimitExceededError: if that takes too much work.
@@ -74,6 +80,8 @@ class FewValues:
                 self._form.doubt()
                 few: Few = self._so_far[values]
             else:
+                if not self._depths:
+                    self._pointer = pointer
                 few = self._decide(values, max(8, 1 << (limit - 1).bit_length()))
         else:
             few = known.few
@@ -127,7 +135,7 @@ class FewValues:
             yield from self._objects(object_, limit)
 
     def _known_few(self, values: ValueSet, limit: int) -> frozenset[Canonical]:
-        few = self.of(values, limit)
+        few = self.of(values, limit, self._pointer)
         if few is None:
             raise _TooManyError
         return few
@@ -205,11 +213,10 @@ class FewValues:
                 if key not in written:
                     yield key, ways
 
-    @staticmethod
-    def _counted(steps: int) -> int:
+    def _counted(self, steps: int) -> int:
         if steps >= MAX_SEARCH:
             raise LimitExceededError(
-                "keyword 'uniqueItems': too many combinations of the items' values to count; "
-                "ask for fewer items"
+                f"keyword 'uniqueItems' at {self._pointer}: too many combinations of the items' "
+                "values to count; ask for fewer items"
             )
         return steps + 1

@@ -137,12 +137,16 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal."""
+    """No two items are equal. ``pointer`` is of the keyword that says so."""
+
+    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Repeating:
-    """Some two items are equal."""
+    """Some two items are equal. ``pointer`` is of the keyword whose opposite this is."""
+
+    pointer: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +254,10 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
             return Count(low, high, table.negation(value), 1, None)
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
-        case Unique():
-            return Repeating()
-        case Repeating():
-            return Unique()
+        case Unique(pointer):
+            return Repeating(pointer)
+        case Repeating(pointer):
+            return Unique(pointer)
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 

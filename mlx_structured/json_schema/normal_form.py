@@ -275,9 +275,9 @@ class NormalForm:
         inner = node.inner if isinstance(node, Negation) else node
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
 
-    def few_values(self, values: ValueSet, limit: int) -> Few:
-        """The values at a position, or ``None`` if there are more than ``limit``."""
-        return self._few_values.of(values, limit)
+    def few_values(self, values: ValueSet, limit: int, pointer: str) -> Few:
+        """The values at a position, or ``None`` for more; see :meth:`FewValues.of`."""
+        return self._few_values.of(values, limit, pointer)
 
     def listed_scalars(
         self, values: ValueSet, of: JsonType, limit: int

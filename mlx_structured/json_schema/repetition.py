@@ -138,7 +138,9 @@ def seen_matters(form: NormalForm, shape: ArrayShape, written: Written) -> bool:
 
 def _is_endless(form: NormalForm, shape: ArrayShape, place: Place, limit: int) -> bool:
     """Whether every position from here on has more values than ``limit``."""
-    return all(form.few_values(values, limit) is None for values in shape.reach(place))
+    return all(
+        form.few_values(values, limit, shape.pointer) is None for values in shape.reach(place)
+    )
 
 
 def _new_items(form: NormalForm, shape: ArrayShape, written: Written) -> Iterator[Offer]:
@@ -146,7 +148,7 @@ def _new_items(form: NormalForm, shape: ArrayShape, written: Written) -> Iterato
     known = written.known
     limit = len(written.seen) + shape.most_needed + 1
     for values, place in shape.ways(written.place):
-        few = form.few_values(values, limit)
+        few = form.few_values(values, limit, shape.pointer)
         without = known
         if not _is_endless(form, shape, place, limit):
             found = _completion(form, shape, place, known, limit)
@@ -185,7 +187,7 @@ def _completion(
             if shape.is_end(place):
                 return matching
             for values, after in shape.ways(place):
-                few = form.few_values(values, limit)
+                few = form.few_values(values, limit, shape.pointer)
                 key = (after, chosen if few is None else _with_one_more(chosen, values))
                 if key in reached:
                     continue
@@ -193,7 +195,7 @@ def _completion(
                 more = matching if few is None else matching.with_domain(few, used)
                 if more is not None:
                     following[key] = more
-        check_search(len(reached))
+        check_search(len(reached), shape.pointer)
         level = following
     return None
 
@@ -250,11 +252,14 @@ def _can_repeat(
             if place not in seen:
                 seen.add(place)
                 stack.append(place)
-        check_search(len(tried))
+        check_search(len(tried), shape.pointer)
     return False
 
 
-def check_search(steps: int) -> None:
+def check_search(steps: int, pointer: str) -> None:
     """Raise ``LimitExceededError`` after too many steps."""
     if steps > MAX_SEARCH:
-        raise LimitExceededError("the schema has too many conditions on an array's items")
+        raise LimitExceededError(
+            f"keyword 'uniqueItems' at {pointer or '#'}: too many ways in which items may be "
+            "equal or differ; ask for fewer items, or for less of them"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import random
@@ -11,17 +12,19 @@ from typing import Any
 
 import pytest
 from byte_vocabulary import allowed, make_vocabulary, readable, write
-from judging import Case, judge
 from jsonschema import Draft202012Validator
+from judging import Case, judge
 
 from mlx_structured import (
     Acceptor,
     JsonSchemaAcceptorDriver,
+    LimitExceededError,
     UnsatisfiableSchemaError,
     compile_json_schema,
 )
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.link import Configuration
+from mlx_structured.json_schema import memo, repetition
 
 UNIVERSE: list[Any] = [0, 1, True, None, [], [0], {}, {"a": 0}]
 """All values that an item of a random schema may have."""
@@ -199,3 +202,258 @@ def test_no_more_different_items_are_asked_for_than_there_are(
     compile_json_schema({**schema, "minItems": number})
     with pytest.raises(UnsatisfiableSchemaError):
         compile_json_schema({**schema, "minItems": number + 1})
+
+
+BY_HAND = [
+    Case(
+        "numbers are equal by value, and unlike booleans",
+        {"uniqueItems": True},
+        valid=[[1, True], [0, False], [1, "1"], [0.1, 0.11], [[1], [True]], [None, False, 0, ""]],
+        invalid=[[1, 1], [-3, 2, -3], [[1], [1]], [{"a": [0]}, 2, {"a": [0]}], ["", ""]],
+    ),
+    Case(
+        "some two items are equal",
+        {"type": "array", "not": {"uniqueItems": True}},
+        valid=[[1, 1], ["a", 2, "a"], [[], {}, {}], [{"a": 1, "b": 2}, {"b": 2, "a": 1}, 3]],
+        invalid=[[], [1], [1, True], [[1], [2]], ["a", "b", "c"]],
+    ),
+    Case(
+        "the first item is repeated where only it can be",
+        {
+            "prefixItems": [{"type": "string"}, {"pattern": "^b"}],
+            "items": False,
+            "not": {"uniqueItems": True},
+            "type": "array",
+        },
+        valid=[["b", "b"], ["ba", "ba"]],
+        invalid=[["a", "a"], ["b", "ba"], [1, 1], ["b"], ["b", "b", "b"]],
+    ),
+    Case(
+        "an item may be repeated only where the positions have a value in common",
+        {
+            "type": "array",
+            "prefixItems": [{"const": {"x": 1}}, {"type": "string"}, {"type": "integer"}],
+            "items": {"minProperties": 1, "type": "object"},
+            "maxItems": 4,
+            "not": {"uniqueItems": True},
+        },
+        valid=[[{"x": 1}, "a", 1, {"x": 1}]],
+        invalid=[[{"x": 1}, "a", 1, {"x": 2}], [{"x": 1}, "a", 1], [{"x": 1}]],
+    ),
+    Case(
+        "an item leaves the items to come their values",
+        {
+            "prefixItems": [{"enum": [1, 2, 3]}, {"enum": [1, 2]}, {"enum": [[1], 1]}],
+            "items": {"const": [1]},
+            "minItems": 4,
+            "uniqueItems": True,
+        },
+        valid=[[3, 2, 1, [1]]],
+        invalid=[[1, 2, [1], [1]], [2, 1, [1], [1]], [3, 2, 1]],
+    ),
+    Case(
+        "what is contained takes values too",
+        {
+            "items": {"enum": ["a", "b", "c"]},
+            "contains": {"enum": ["a", "b"]},
+            "minContains": 2,
+            "maxItems": 2,
+            "uniqueItems": True,
+        },
+        valid=[["a", "b"], ["b", "a"]],
+        invalid=[["a", "c"], ["c", "a"], ["a", "a"], ["a"]],
+    ),
+    Case(
+        "items differ only on a condition",
+        {"if": {"contains": {"const": 0}}, "then": {"uniqueItems": True}, "type": "array"},
+        valid=[[1, 1], [0, 1, 2], [1, 0], []],
+        invalid=[[0, 0], [1, 1, 0], [0, 1, 1]],
+    ),
+    Case(
+        "a condition on whether items differ",
+        {"if": {"uniqueItems": True}, "then": {"minItems": 2}, "else": {"maxItems": 2}},
+        valid=[[1, 2, 3], [1, 2], [1, 1], ["x", "y"]],
+        invalid=[[], [1], [1, 1, 2], [2, 1, 1]],
+    ),
+    Case(
+        "exactly one of two branches holds",
+        {"type": "array", "oneOf": [{"uniqueItems": True}, {"contains": {"const": 0}}]},
+        valid=[[], [1], [1, 2], [0, 0], [0, 1, 1], [1, 1, 0]],
+        invalid=[[0], [0, 1], [1, 1]],
+    ),
+    Case(
+        "differing or not is all the same",
+        {"anyOf": [{"uniqueItems": True}, {"not": {"uniqueItems": True}}], "maxItems": 2},
+        valid=[[], [1], [1, 1], [1, 2]],
+        invalid=[[1, 1, 1]],
+    ),
+    Case(
+        "a key that looks like no other",
+        {"uniqueItems": True},
+        valid=[[{"\0": "1/3"}, {"\0": "1/2"}], [{"\0": ["1"]}, 1]],
+        invalid=[[{"\0": "1/3"}, {"\0": "1/3"}]],
+    ),
+]
+
+
+@pytest.mark.parametrize("case", BY_HAND, ids=lambda case: case.name)
+def test_by_hand(case: Case) -> None:
+    judge(case)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1", "1.0"),
+        ("1", "1e0"),
+        ("100", "1E2"),
+        ("0", "-0.0"),
+        ("0.1", "10e-2"),
+        ("1e400", "0.01e402"),
+        ('"a"', '"\\u0061"'),
+        ('"\U0001f600"', '"\\ud83d\\ude00"'),
+        ('{"a": 1, "b": [1]}', '{ "b" : [1.0],"\\u0061":1}'),
+        ("[ ]", "[]"),
+    ],
+)
+def test_equal_values_are_equal_however_they_are_written(one: str, other: str) -> None:
+    text = f"[{one}, null, {other}]"
+    schema = {"type": "array", "uniqueItems": True}
+    assert not compile_json_schema(schema, style="any").accepts(text)
+    assert compile_json_schema({"not": schema}, style="any").accepts(text)
+
+
+def test_keys_that_the_schema_does_not_declare_stay_in_any_order_after_such_an_item() -> None:
+    text = '[{"a": 1, "b": 2}, {"b": 1, "a": 2}, {"c": 0, "b": 2, "a": 1}]'
+    assert compile_json_schema({"type": "array", "uniqueItems": True}).accepts(text)
+
+
+def test_declared_keys_stay_in_their_order_in_an_item_that_is_repeated() -> None:
+    item = {"type": "object", "properties": {"z": True, "a": True}}
+    acceptor = compile_json_schema(
+        {"type": "array", "items": item, "not": {"uniqueItems": True}, "maxItems": 2}
+    )
+    assert acceptor.accepts('[{"z": 1, "a": 2}, {"z": 1, "a": 2}]')
+    assert acceptor.accepts('[{"y": 1, "x": 2}, {"x": 2, "y": 1}]')
+    assert not acceptor.accepts_prefix('[{"z": 1, "a": 2}, {"a"')
+    assert not acceptor.accepts_prefix('[{"z": 1, "a": 2}, {"z": 2')
+
+
+def test_an_item_may_not_come_that_leaves_the_next_ones_without_a_value() -> None:
+    acceptor = compile_json_schema(BY_HAND[4].schema)
+    assert not acceptor.accepts_prefix("[1")
+    assert not acceptor.accepts_prefix("[2")
+    assert not acceptor.accepts_prefix("[3, 1")
+    assert not acceptor.accepts_prefix("[3, 2, [")
+
+
+def test_an_array_ends_where_its_values_do() -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": BOOLEANS}
+    everything = "[], [true], [false], [true, true], [true, false], [false, true], [false, false]"
+    acceptor = compile_json_schema(schema)
+    assert acceptor.accepts(f"[{everything}]")
+    assert not acceptor.accepts_prefix(f"[{everything},")
+    assert not acceptor.accepts_prefix(f"[{everything.removesuffix(', [false, false]')}, [true")
+
+
+@pytest.mark.parametrize(
+    "contradiction",
+    [
+        {"not": {"uniqueItems": True}, "maxItems": 1},
+        {"not": {"uniqueItems": True}, "uniqueItems": True},
+        {
+            "not": {"uniqueItems": True},
+            "prefixItems": [{"type": "object"}, {"type": "array"}],
+            "maxItems": 2,
+        },
+        {
+            "prefixItems": [{"enum": [[1], [2]]}, {"enum": [[2], [1]]}],
+            "items": {"enum": [[1], [2.0]]},
+            "minItems": 3,
+            "uniqueItems": True,
+        },
+        {
+            "anyOf": [
+                {"uniqueItems": True, "items": BOOLEANS, "minItems": 8},
+                {"not": {"uniqueItems": True}, "maxItems": 1},
+            ]
+        },
+        {"uniqueItems": True, "contains": {"const": {}}, "minContains": 2},
+    ],
+)
+def test_contradictions_are_noticed_before_anything_is_written(
+    contradiction: dict[str, Any],
+) -> None:
+    with pytest.raises(UnsatisfiableSchemaError):
+        compile_json_schema({"type": "array", **contradiction})
+
+
+def test_trees_whose_branches_differ() -> None:
+    tree = {
+        "type": "array",
+        "uniqueItems": True,
+        "minItems": 0,
+        "maxItems": 2,
+        "items": {"$ref": "#"},
+    }
+    judge(
+        Case(
+            "trees",
+            tree,
+            valid=[[], [[]], [[], [[]]], [[[], [[]]], [[[]], []]]],
+            invalid=[[[], []], [[[], []]], [[[]], [[]]], [0]],
+        )
+    )
+
+
+@pytest.mark.parametrize("text", ["[1e5000, 1]", f"[{'9' * 5_000}, 1]", f"[0, 1e{'9' * 5_000}, 1]"])
+def test_numbers_too_long_to_compare_are_an_error_that_names_the_keyword(text: str) -> None:
+    acceptor = compile_json_schema({"type": "array", "uniqueItems": True}, style="any")
+    with pytest.raises(LimitExceededError, match="'uniqueItems'"):
+        acceptor.accepts(text)
+
+
+def test_items_nested_too_deeply_to_compare_are_an_error_by_name() -> None:
+    item = "[" * 5_000 + "]" * 5_000
+    acceptor = compile_json_schema({"type": "array", "uniqueItems": True})
+    with pytest.raises(LimitExceededError, match="nested too deeply"):
+        acceptor.accepts(f"[{item}, 1]")
+
+
+def test_too_much_work_is_an_error_that_names_keyword_and_pointer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(repetition, "MAX_SEARCH", 100)
+    contained = [{"contains": {"enum": list(pair)}, "minContains": 2} for pair in ("abc", "bcd")]
+    schema = {
+        "items": {"enum": list("abcdefgh")},
+        "minItems": 9,
+        "uniqueItems": True,
+        "allOf": contained,
+    }
+    with pytest.raises(LimitExceededError, match="'uniqueItems' at /properties/v/uniqueItems"):
+        compile_json_schema(
+            {"type": "object", "properties": {"v": {"type": "array", **schema}}, "required": ["v"]}
+        )
+
+
+@pytest.mark.parametrize("keyword", [{"uniqueItems": True}, {"not": {"uniqueItems": True}}])
+def test_an_acceptor_does_not_grow_with_the_arrays_that_it_reads(
+    keyword: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memo, "MAX_PASSING", 16)
+    acceptor = compile_json_schema({"type": "array", **keyword})
+
+    def read(numbers: range) -> int:
+        for number in numbers:
+            last = number if "not" in keyword else -1
+            assert acceptor.accepts(f'[{number}, "{number}", {{"n": {number}}}, {last}]')
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        many = read(range(20))
+        assert read(range(20, 80)) < 1.5 * many
+    finally:
+        tracemalloc.stop()

@@ -90,4 +90,4 @@ def only_beside_contains(node: SchemaNode, json_type: JsonType, value: Any) -> F
 
 def unique_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``uniqueItems`` (2020-12 validation, section 6.4.3)."""
-    return Unique() if value else TRUE
+    return Unique(f"{node.pointer}/uniqueItems") if value else TRUE
