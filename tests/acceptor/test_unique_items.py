@@ -25,6 +25,7 @@ from mlx_structured import (
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.link import Configuration
 from mlx_structured.json_schema import memo, repetition
+from mlx_structured.json_schema.distinct import canonical
 
 UNIVERSE: list[Any] = [0, 1, True, None, [], [0], {}, {"a": 0}]
 """All values that an item of a random schema may have."""
@@ -119,7 +120,7 @@ def is_valid(schema: Any, array: list[Any]) -> bool:
     return bool(Draft202012Validator(schema).is_valid(array))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(50))
 def test_the_texts_of_random_schemas_are_the_valid_arrays_and_lead_into_no_dead_end(
     seed: int,
 ) -> None:
@@ -138,7 +139,7 @@ def test_the_texts_of_random_schemas_are_the_valid_arrays_and_lead_into_no_dead_
             assert acceptor.accepts(text) is is_valid(schema, array), (schema, text)
 
 
-@pytest.mark.parametrize("seed", range(1_000, 1_040))
+@pytest.mark.parametrize("seed", range(1_000, 1_030))
 def test_masks_of_random_schemas_hold_the_tokens_that_can_be_read(seed: int) -> None:
     rng = random.Random(seed)
     schema = random_schema(rng)
@@ -406,15 +407,20 @@ def test_trees_whose_branches_differ() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["[1e5000, 1]", f"[{'9' * 5_000}, 1]", f"[0, 1e{'9' * 5_000}, 1]"])
+@pytest.mark.parametrize("text", ["[1e5000, 1]", f"[{'9' * 5_000}, 1]"])
 def test_numbers_too_long_to_compare_are_an_error_that_names_the_keyword(text: str) -> None:
     acceptor = compile_json_schema({"type": "array", "uniqueItems": True}, style="any")
     with pytest.raises(LimitExceededError, match="'uniqueItems'"):
         acceptor.accepts(text)
 
 
+def test_an_exponent_too_long_to_compute_with_is_an_error_that_names_the_keyword() -> None:
+    with pytest.raises(LimitExceededError, match="'uniqueItems'"):
+        canonical(b"1e" + b"9" * 5_000)
+
+
 def test_items_nested_too_deeply_to_compare_are_an_error_by_name() -> None:
-    item = "[" * 5_000 + "]" * 5_000
+    item = "[" * 1_500 + "]" * 1_500
     acceptor = compile_json_schema({"type": "array", "uniqueItems": True})
     with pytest.raises(LimitExceededError, match="nested too deeply"):
         acceptor.accepts(f"[{item}, 1]")
@@ -453,7 +459,7 @@ def test_an_acceptor_does_not_grow_with_the_arrays_that_it_reads(
 
     tracemalloc.start()
     try:
-        many = read(range(20))
-        assert read(range(20, 80)) < 1.5 * many
+        many = read(range(15))
+        assert read(range(15, 45)) < 1.5 * many
     finally:
         tracemalloc.stop()
