@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
-from mlx_structured.errors import UnsupportedSchemaError
-
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
     from mlx_structured.json_schema.scalars import ScalarSet
@@ -168,7 +166,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal. The opposite isn't enforced; ``pointer`` is for that error."""
+    """No two items are equal. ``pointer`` is of the keyword that says so."""
+
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Some two items are equal. ``pointer`` is of the keyword whose opposite this is."""
 
     pointer: str
 
@@ -181,7 +186,7 @@ class Here:
 
 
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
-ArrayAtom: TypeAlias = Length | Items | Count | Unique
+ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
 Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
@@ -276,9 +281,9 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
         case Unique(pointer):
-            raise UnsupportedSchemaError(
-                "uniqueItems", pointer, "is not supported where its opposite may be asked for"
-            )
+            return Repeating(pointer)
+        case Repeating(pointer):
+            return Unique(pointer)
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 
