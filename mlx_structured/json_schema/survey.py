@@ -19,7 +19,6 @@ LONGEST_CHAIN = 64
 """Of longer chains of references it takes a look at every part to tell."""
 
 _DYNAMIC = frozenset({"$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"})
-_NEGATING = frozenset({"not", "if", "oneOf", "maxContains"})
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE_MAPS = ("dependentSchemas", "dependencies")
@@ -58,8 +57,6 @@ class Survey:
         """
         words = self._words
         if not self._is_one_resource or words & _DYNAMIC or words & self._dialect.unknown:
-            return False
-        if "uniqueItems" in words and words & _NEGATING:
             return False
         if not all(map(_is_readable, self._patterns())):
             return False
