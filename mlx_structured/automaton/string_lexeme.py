@@ -78,6 +78,10 @@ class StringState(LexemeState):
         self.patch: frozenset[int] = frozenset()
         self._everywhere: Mapping[int, LexemeState] | None = None
 
+    @property
+    def stepwise(self) -> bool:
+        return isinstance(self.machine, Language) and self.machine.stepwise
+
     def arcs(self) -> list[Arc]:
         """The characters that may follow, with the states after them."""
         machine = self.machine

@@ -296,7 +296,7 @@ class TokenWalk:
                     continue
                 if after.label is not None:
                     exits.setdefault(after.label, []).append(child)
-                if not after.transitions:
+                if after.stepwise or not after.transitions:
                     continue
                 if self._is_wide(after, child):
                     found = self.reach(after, child)
@@ -432,6 +432,8 @@ class TokenWalk:
                 if expanded[number]:
                     continue
                 expanded[number] = True
+                if number and states[number].stepwise:
+                    continue
                 for byte, target in states[number].transitions.items():
                     to = index.get(target)
                     if to is None:

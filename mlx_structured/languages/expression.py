@@ -35,7 +35,9 @@ class Language:
     the largest finite count of a repetition outside of intersections and complements. ``cyclic``
     tells whether a part is :class:`Deferred`, and so may be defined by means of the whole.
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
-    ``states`` are what :func:`~.language.capped` has found out.
+    ``states`` are what :func:`~.language.capped` has found out. ``stepwise`` tells whether nearly
+    each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
+    ``irregular`` whether a part is a machine, which may have any number of states.
     """
 
     __slots__ = (
@@ -46,12 +48,14 @@ class Language:
         "counter",
         "cyclic",
         "empty",
+        "irregular",
         "longest",
         "nullable",
         "plain",
         "serial",
         "shortest",
         "states",
+        "stepwise",
     )
 
     nullable: bool
@@ -69,6 +73,8 @@ class Language:
         self.classes: Partition | None = None
         self._derivatives: dict[int, Language] = {}
         self.empty = False if self.nullable or self.plain else None
+        self.stepwise = not self.plain and any(part.stepwise for part in self.immediate())
+        self.irregular = not self.plain and any(part.irregular for part in self.operands())
 
     def derivative(self, character: int) -> Language:
         """What may follow this character (a code point). Nothing may follow a surrogate."""
@@ -115,6 +121,14 @@ class Language:
     def inputs(self) -> tuple[Language, ...]:
         """The expressions that the derivative is made of."""
         return ()
+
+    def immediate(self) -> tuple[Language, ...]:
+        """The inputs that are known from the start."""
+        return self.inputs()
+
+    def operands(self) -> tuple[Language, ...]:
+        """The expressions that this one is made of."""
+        return self.immediate()
 
     def make_partition(self) -> Partition:
         """Called once, when the inputs have theirs."""
@@ -201,6 +215,9 @@ class Concatenation(Language):
             yield rest.head
             rest = rest.tail
         yield rest
+
+    def operands(self) -> tuple[Language, ...]:
+        return (self.head, self.tail)
 
     def inputs(self) -> tuple[Language, ...]:
         if not self.head.nullable:
@@ -336,6 +353,9 @@ class Deferred(Language):
 
     def inputs(self) -> tuple[Language, ...]:
         return (self.expression,)
+
+    def immediate(self) -> tuple[Language, ...]:
+        return ()
 
 
 DefinitionType = TypeVar("DefinitionType")

@@ -109,7 +109,7 @@ def _decide(language: Language) -> Generator[Language, None, None]:
         language.empty = language.inner.empty
     else:
         length = next(filter(None, map(length_bounds, _conjuncts(language))), None)
-        if length is None:
+        if length is None or language.irregular:
             yield from _search(language)
         else:
             rest = intersection(
@@ -152,7 +152,7 @@ def _is_searched(language: Language) -> bool:
     """Whether it belongs to the same search: its parts don't decide it, or may lead back here."""
     return language.cyclic or (
         isinstance(language, (Intersection, Complement))
-        and not any(map(length_bounds, _conjuncts(language)))
+        and (language.irregular or not any(map(length_bounds, _conjuncts(language))))
     )
 
 
