@@ -38,7 +38,7 @@ class LexemeState:
     def stepwise(self) -> bool:
         """Whether tokens that go on from here are left out, in favour of shorter ones.
 
-        Where nearly each text leads to another state, no mask could be found in good time otherwise.
+        Where nearly each text leads to another state, a mask would take too long otherwise.
         """
         return False
 

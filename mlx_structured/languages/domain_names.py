@@ -5,11 +5,11 @@ for labels of other characters, and for their encoded form (``xn--...``, RFC 349
 those of the package ``idna``, for as many characters as Python's ``unicodedata`` knows. Left out:
 
 * labels beyond ASCII for which 63 octets might be too few, judged by the number of characters and
-  how far they lie apart (18 Cyrillic letters or 12 Chinese ones are let through), and names of which
-  the same is true for 253 octets; in encoded form they can be written;
+  how far they lie apart (18 Cyrillic letters or 12 Chinese ones are let through), and names for
+  which 253 octets might be; in encoded form they can be written;
 * combining marks after a letter whose base has composed forms, as in ``e`` with two accents of
   which only one is part of the letter;
-* encoded labels with capital letters.
+* encoded labels with capital letters, and a few that leave no room for another letter.
 """
 
 from __future__ import annotations
@@ -103,6 +103,12 @@ class Label:
         if self.first == "L" and self.ends:
             return rule
         return None if rule == "on" else "off"
+
+    def missing(self, rule: str) -> int:
+        """How many characters have to come at least."""
+        if self.rule(rule) is not None:
+            return 0
+        return 2 if self.pending and self.dot == "alone" else 1
 
     def after(self, kind: Kind, rule: str) -> Label | None:
         """One character more."""
@@ -202,11 +208,13 @@ class Name:
     rule: str = "open"
     label: Label = Label()
 
-    stepwise = False
+    @property
+    def stepwise(self) -> bool:
+        return self.label.beyond > 0
 
     @property
     def shortest(self) -> int:
-        return 1 if self.label.rule(self.rule) is None else 0
+        return self.label.missing(self.rule)
 
     @property
     def longest(self) -> int:
@@ -216,6 +224,13 @@ class Name:
     def room(self) -> int:
         """The most octets that the label may have."""
         return min(MOST_IN_LABEL, MOST_IN_NAME - self.used)
+
+    @property
+    def hint(self) -> str:
+        label = self.label
+        if not label.length or (label.length < 60 and not label.beyond):
+            return "a"
+        return "" if label.rule(self.rule) is None else "."
 
     def partition(self) -> Partition:
         return alphabet(self.international).partition
@@ -230,7 +245,7 @@ class Name:
         if kind.special == "-" and self.label.prefix == self.label.length == 3:
             return encoded(self, "")
         label = self.label.after(kind, self.rule)
-        if label is None or label.octets(label.rule(self.rule) is None) > self.room:
+        if label is None or label.octets(label.missing(self.rule)) > self.room:
             return EMPTY
         return machine(replace(self, label=label))
 
@@ -279,6 +294,10 @@ class Encoded:
     @property
     def longest(self) -> int:
         return MOST_IN_NAME - self.name.used - len(PREFIX) - len(self.text)
+
+    @property
+    def hint(self) -> str:
+        return self.rest or "."
 
     def partition(self) -> Partition:
         return alphabet(self.name.international).digits

@@ -81,13 +81,12 @@ def _candidates(text: str, room: int) -> Iterator[str]:
 def _extended(text: str) -> Iterator[str]:
     """Labels that have the text as their characters of ASCII, with few others."""
     for letter in _LETTERS:
-        label = letter + text if text.startswith("-") else text
-        if label[2:4] == "--":
-            label = label[:3] + letter + label[3:]
-        if label.endswith("-") or label == text:
-            label += letter
-        yield label
-        yield letter + label
+        for label in (text, letter + text):
+            if label.startswith("-"):
+                continue
+            if label[2:4] == "--":
+                label = label[:3] + letter + label[3:]  # noqa: PLW2901
+            yield label + letter if label.endswith("-") or label == text else label
 
 
 def _encoded(label: str) -> str:

@@ -65,6 +65,8 @@ class Language:
     empty: bool | None
     counter: int
     cyclic: bool
+    stepwise: bool
+    irregular: bool
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
@@ -129,6 +131,12 @@ class Language:
     def operands(self) -> tuple[Language, ...]:
         """The expressions that this one is made of."""
         return self.immediate()
+
+    def hint(self) -> str:
+        """Where a search for a word of a machine begins; empty where there is none."""
+        if not self.irregular:
+            return ""
+        return next((part.hint() for part in self.immediate() if part.irregular), "")
 
     def make_partition(self) -> Partition:
         """Called once, when the inputs have theirs."""

@@ -2,8 +2,8 @@
 
 Each is what its RFC says, character by character. What a regular language can't say, or shouldn't:
 
-* ``hostname``, ``idn-hostname`` and ``regex`` aren't regular at all. Each leaves out a little, see
-  :mod:`~.languages.domain_names` and :mod:`~.languages.regex_format`; what it lets through is valid.
+* ``hostname``, ``idn-hostname`` and ``regex`` aren't regular at all. Each leaves out a little (see
+  :mod:`~.languages.domain_names`, :mod:`~.languages.regex_format`) and lets through nothing wrong.
   :data:`OPPOSITES` has what surely isn't, for where the opposite is asked for.
 * ``idn-email`` takes any non-ASCII characters in a label of the domain.
 * ``relative-json-pointer`` has no index adjustment (``0+1``), which came with a later draft.
@@ -140,23 +140,26 @@ def _dotted(part: Language) -> Language:
     return concatenation(part, repetition(concatenation(literals(["."]), part), 0, None))
 
 
-def _no_name(label: str, dots: str) -> Language:
-    """What isn't made of such labels, between such dots."""
-    name = match_language(rf"{label}(?:{dots}{label})*")
-    return complement(intersection(name, length_between(1, 253)))
+@lru_cache(maxsize=1)
+def ascii_hostname() -> Language:
+    """RFC 1123, section 2.1, where ``xn--`` and the like have no meaning of their own."""
+    return intersection(_dotted(match_language(_LABEL)), length_between(1, 253))
 
 
 @lru_cache(maxsize=1)
 def no_hostname() -> Language:
-    """Texts that aren't even made of labels. Whether labels like ``xn--a`` are right is left open."""
-    return _no_name(_LABEL, "[.]")
+    """Texts that aren't even made of labels; not those with a wrong label like ``xn--a``."""
+    return complement(ascii_hostname())
 
 
 @lru_cache(maxsize=1)
 def no_idn_hostname() -> Language:
-    """Texts of which ASCII alone shows that they aren't names."""
+    """Texts of which ASCII and the lengths show that they aren't names."""
     letter = r"[^\0-,./:-@\[-`{-\x7F\u3002\uff0e\uff61]"
-    return _no_name(rf"(?!-){letter}{{1,63}}(?<!-)", r"[.\u3002\uff0e\uff61]")
+    separator = r"[.\u3002\uff0e\uff61]"
+    label = rf"(?!-){letter}{{1,63}}(?<!-)"
+    name = match_language(rf"{label}(?:{separator}{label})*")
+    return complement(intersection(name, length_between(1, 253)))
 
 
 @lru_cache(maxsize=1)

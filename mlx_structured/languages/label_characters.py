@@ -109,6 +109,42 @@ def _compositions() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     return {base: frozenset(names) for base, names in starts.items()}, completes
 
 
+UNIFORM = 256
+"""In a range of more characters within one block, such as ideographs, all are of one kind."""
+
+
+@lru_cache(maxsize=1)
+def _points() -> Ranges:
+    """RFC 5892: the characters that labels may hold, be it in some context only."""
+    classes = ("PVALID", "CONTEXTJ", "CONTEXTO")
+    return sets.normalise(
+        pair for name in classes for pair in _ranges(idnadata.codepoint_classes[name])
+    )
+
+
+def _within_blocks(ranges: Ranges) -> Iterator[tuple[int, int]]:
+    for low, high in ranges:
+        start = low
+        for bound in _BLOCKS[bisect_right(_BLOCKS, low) :]:
+            if bound > high:
+                break
+            yield start, bound - 1
+            start = bound
+        yield start, high
+
+
+def _ascii_kinds(starts: Mapping[str, frozenset[str]]) -> Iterator[tuple[int, int, Kind]]:
+    for low, high in ((0x2D, 0x2E), (0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)):
+        for point in range(low, high + 1):
+            letter = chr(point)
+            of = Kind(
+                bidi=unicodedata.bidirectional(letter),
+                special=_SPECIAL.get(point, ""),
+                starts=starts.get(letter, frozenset()),
+            )
+            yield point, point, of
+
+
 @lru_cache(maxsize=1)
 def _kinds() -> list[tuple[int, int, Kind]]:
     """Ranges of characters that labels may hold, in order."""
@@ -149,20 +185,19 @@ def _kinds() -> list[tuple[int, int, Kind]]:
             completes.get(letter, ""),
         )
 
-    points = sets.normalise(
-        pair
-        for name in ("PVALID", "CONTEXTJ", "CONTEXTO")
-        for pair in _ranges(idnadata.codepoint_classes[name])
-    )
-    found: list[tuple[int, int, Kind]] = []
-    for low, high in (*points, (0x41, 0x5A), *((dot, dot) for dot in _DOTS)):
-        if low in _DOTS:
-            found.append((low, high, Kind(special="dot")))
-            continue
-        for same, group in groupby(range(low, high + 1), kind):
+    found = list(_ascii_kinds(starts))
+    found += ((dot, dot, Kind(special="dot")) for dot in _DOTS[1:])
+    for low, high in _within_blocks(sets.intersection(_points(), ((0x80, MAX),))):
+        asked = (
+            kind
+            if high - low < UNIFORM
+            else (lambda point: bool(unicodedata.bidirectional(chr(point))))
+        )
+        for same, group in groupby(range(low, high + 1), asked):
             members = list(group)
-            if same is not None:
-                found.append((members[0], members[-1], same))
+            of = kind(members[0]) if same else None
+            if of is not None:
+                found.append((members[0], members[-1], of))
     return sorted(found, key=lambda entry: entry[0])
 
 
@@ -174,7 +209,7 @@ class Alphabet:
     """
 
     def __init__(self, *, international: bool) -> None:
-        kinds = [entry for entry in _kinds() if international or entry[0] < 0x80]
+        kinds = _kinds() if international else list(_ascii_kinds({}))
         self._starts = [low for low, _, _ in kinds]
         self._kinds = kinds
         classes: dict[Kind, list[tuple[int, int]]] = {}
@@ -192,6 +227,10 @@ class Alphabet:
         if index < 0 or character > self._kinds[index][1]:
             return None
         return self._kinds[index][2]
+
+    def entries(self) -> Iterator[tuple[int, int, Kind]]:
+        """Ranges of characters of one kind, in order."""
+        return iter(self._kinds)
 
     def is_dot(self, character: int) -> bool:
         """Whether labels end here."""
@@ -253,4 +292,5 @@ def encoded_bound(length: int, beyond: int, low: int, high: int) -> int:
     octets = len("xn--") + basic + (basic > 0)
     octets += _digits((last - 0x80 + 1) * (basic + 1), _FIRST_BIAS)
     others = beyond - 1
-    return octets + others + sum(min(others, total // least) for least in _thresholds())
+    more: int = sum(min(others, total // least) for least in _thresholds())
+    return octets + others + more

@@ -31,6 +31,11 @@ class MachineState(Hashable, Protocol):
         """No word has more characters; ``None`` where there is no bound."""
         ...
 
+    @property
+    def hint(self) -> str:
+        """The first characters of some word, to be tried first; may be empty."""
+        ...
+
     def partition(self) -> Partition:
         """Characters of one class have the same future."""
         ...
@@ -57,6 +62,9 @@ class Machine(Language):
         self.empty = False
         self.stepwise = state.stepwise
         self.irregular = True
+
+    def hint(self) -> str:
+        return self.state.hint
 
     def make_partition(self) -> Partition:
         return self.state.partition()

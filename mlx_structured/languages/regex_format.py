@@ -1,7 +1,6 @@
 """The format ``regex``: regular expressions of ECMA-262 (2024, 22.2.1) with the u flag.
 
-Everything that is let through is valid, with the u flag and without it. Left out are, so that the
-states stay few:
+Everything that is let through is valid. Left out are, so that the states stay few:
 
 * in a class, a range from one character beyond ASCII to another that stands close behind it in
   Unicode: between the two must be one of ``_LANDMARKS``;
@@ -59,7 +58,9 @@ def _escapes() -> Language:
     """What may follow a backslash, other than digits and references."""
     syntax = literals(_SYNTAX)
     code_points = r"u\{0*(?:10[0-9A-Fa-f]{4}|[0-9A-Fa-f]{1,5})\}"
-    return union(syntax, match_language(rf"[fnrtv]|{_COMMON}|u[0-9A-Fa-f]{{4}}|{code_points}"), _properties())
+    return union(
+        syntax, match_language(rf"[fnrtv]|{_COMMON}|u[0-9A-Fa-f]{{4}}|{code_points}"), _properties()
+    )
 
 
 _COMMON = r"[dDsSwW]|c[A-Za-z]|x[0-9A-Fa-f]{2}"
@@ -94,6 +95,10 @@ class Pattern:
     def shortest(self) -> int:
         return len(self.closings)
 
+    @property
+    def hint(self) -> str:
+        return ")" if self.closings else "a"
+
     def partition(self) -> Partition:
         return from_classes((_PLAIN_BUT_DIGITS, _DIGITS, *_SINGLE_SYNTAX))
 
@@ -104,7 +109,7 @@ class Pattern:
         if letter not in _SYNTAX or letter == "/":
             return self._at("atom")
         match letter:
-            case "." :
+            case ".":
                 return self._at("atom")
             case "^" | "$" | "|":
                 return self._at("term")
@@ -170,6 +175,7 @@ class GroupName:
     group: Pattern
 
     longest = None
+    hint = ""
     stepwise = True
 
     @property
@@ -205,6 +211,7 @@ class Counts:
     high: str | None = None
 
     longest = None
+    hint = ""
     stepwise = False
 
     @property
@@ -258,6 +265,7 @@ class ClassBody:
 
     shortest = 1
     longest = None
+    hint = ""
     stepwise = False
 
     def partition(self) -> Partition:
@@ -345,6 +353,7 @@ class CodePoint:
     begun: bool = False
 
     longest = None
+    hint = ""
     stepwise = False
 
     @property
@@ -393,6 +402,7 @@ class NoDigit:
 
     shortest = 1
     longest = None
+    hint = ""
     stepwise = False
 
     def partition(self) -> Partition:
