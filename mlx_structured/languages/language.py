@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import count
 from random import Random
 
@@ -165,7 +166,14 @@ def _search(language: Language) -> Generator[Language, None, None]:
 
 
 def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
-    """The way that a machine hints at: states, each with the character and the state after it."""
+    """Ways to try first: states, each with the character and the state after it.
+
+    First a word of what else is asked for, then what a machine hints at.
+    """
+    if not language.irregular:
+        return
+    if isinstance(language, Intersection):
+        yield from _steps(language, _word(tuple(x for x in language.parts if not x.irregular)))
     for _ in range(HINTED_STEPS):
         hint = language.hint()
         if not hint:
@@ -176,6 +184,22 @@ def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
                 return
             yield language, character, following
             language = following
+
+
+def _steps(language: Language, text: str) -> Iterator[tuple[Language, int, Language]]:
+    for character in map(ord, text):
+        following = language.derivative(character)
+        if following is EMPTY:
+            return
+        yield language, character, following
+        language = following
+
+
+@lru_cache(maxsize=256)
+def _word(parts: tuple[Language, ...]) -> str:
+    """A word of all of them, empty if there is none."""
+    language = intersection(parts)
+    return "" if is_empty(language) else example(language)
 
 
 def _is_searched(language: Language) -> bool:

@@ -114,7 +114,16 @@ def test_unknown_words_and_annotations_are_passed_over(annotations: dict[str, An
 
 
 def test_keywords_as_names_of_properties_are_no_keywords() -> None:
-    names = [*LATER, "type", "properties", "$id", "items", "additionalItems", "dependencies"]
+    names = [
+        *LATER,
+        "format",
+        "type",
+        "properties",
+        "$id",
+        "items",
+        "additionalItems",
+        "dependencies",
+    ]
     schema = {"properties": {name: {"type": "integer"} for name in names}, "required": names}
     acceptor = compile_json_schema(schema)
     assert acceptor.accepts(json.dumps(dict.fromkeys(names, 1)))
