@@ -40,6 +40,14 @@ class LexemeState:
         return self
 
     @property
+    def stepwise(self) -> bool:
+        """Whether tokens that go on from here are left out, in favour of shorter ones.
+
+        Where nearly each text leads to another state, a mask would take too long otherwise.
+        """
+        return False
+
+    @property
     def transitions(self) -> Mapping[int, LexemeState]:
         """Byte -> next state, without dead ends."""
         transitions = self._transitions

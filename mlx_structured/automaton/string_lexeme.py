@@ -7,7 +7,9 @@ surrogates are no characters and can't be written.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -16,6 +18,7 @@ from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language, is_empty
+from mlx_structured.languages.partition import SURROGATE_CLASS
 from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
 
@@ -54,11 +57,13 @@ _LEADS = tuple(_lead_bytes())
 
 
 def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
-    boundaries = language.boundaries()
-    for low, following in zip(boundaries, (*boundaries[1:], 0x110000), strict=True):
-        target = language.derivative(low)
-        if not is_empty(target):
-            yield low, following - 1, target
+    partition = language.partition
+    targets = [language.derivative(character) for character in partition.representatives]
+    alive = [not is_empty(target) for target in targets]
+    ends = (*partition.starts[1:], 0x110000)
+    for low, following, number in zip(partition.starts, ends, partition.classes, strict=True):
+        if number != SURROGATE_CLASS and alive[number]:
+            yield low, following - 1, targets[number]
 
 
 class StringState(LexemeState):
@@ -77,6 +82,10 @@ class StringState(LexemeState):
         self.patch: frozenset[int] = frozenset()
         self._everywhere: Mapping[int, LexemeState] | None = None
 
+    @property
+    def stepwise(self) -> bool:
+        return isinstance(self.machine, Language) and self.machine.stepwise
+
     def arcs(self) -> list[Arc]:
         """The characters that may follow, with the states after them."""
         machine = self.machine
@@ -84,8 +93,11 @@ class StringState(LexemeState):
             _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
         )
         arcs: list[Arc] = []
+        states: dict[Machine, StringState] = {}
         for low, high, target in found:
-            state = string_body(target, self.spelling)
+            state = states.get(target)
+            if state is None:
+                state = states[target] = string_body(target, self.spelling)
             if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
                 arcs[-1] = (arcs[-1][0], high, state)
             else:
@@ -204,12 +216,20 @@ def _exceptions(
 
 
 def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
-    """The arcs within a range of code points."""
-    return [
-        (max(low, first), min(high, last), target)
-        for low, high, target in arcs
-        if low <= last and high >= first
-    ]
+    """The arcs within a range of code points, out of arcs in order."""
+    # Only the last arc that starts at or before the range may reach into it.
+    index = max(bisect_right(arcs, first, key=_start) - 1, 0)
+    found: list[Arc] = []
+    for low, high, target in islice(arcs, index, None):
+        if low > last:
+            break
+        if high >= first:
+            found.append((max(low, first), min(high, last), target))
+    return found
+
+
+def _start(arc: Arc) -> int:
+    return arc[0]
 
 
 def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:

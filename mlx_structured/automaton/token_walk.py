@@ -192,6 +192,8 @@ class TokenWalk:
             return self._difference(lexeme, near, node)
         if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
+        if lexeme.machine.irregular:
+            return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(lexeme.machine, self._longest + 1)
         if language is not lexeme.machine:
@@ -207,6 +209,11 @@ class TokenWalk:
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
         below = self._subtree[node]
         return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
+
+    @staticmethod
+    def _stops(lexeme: LexemeState, reached: LexemeState) -> bool:
+        """Whether a walk from the lexeme goes on no further: by character, where that is dear."""
+        return reached.stepwise or (lexeme.stepwise and isinstance(reached, StringState))
 
     def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
         """The reach from the root, of a state that reads all but the long tokens as is known."""
@@ -296,7 +303,7 @@ class TokenWalk:
                     continue
                 if after.label is not None:
                     exits.setdefault(after.label, []).append(child)
-                if not after.transitions:
+                if self._stops(lexeme, after) or not after.transitions:
                     continue
                 if self._is_wide(after, child):
                     found = self.reach(after, child)
@@ -435,6 +442,8 @@ class TokenWalk:
                 if expanded[number]:
                     continue
                 expanded[number] = True
+                if number and self._stops(lexeme, states[number]):
+                    continue
                 for byte, target in states[number].transitions.items():
                     to = index.get(target)
                     if to is None:
