@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.string_lexeme import StringState, Utf8State, Utf8Tail
+from mlx_structured.automaton.string_lexeme import StringState
+from mlx_structured.automaton.utf8 import Utf8State, Utf8Tail
 from mlx_structured.languages.characters import Ranges, normalise
 from mlx_structured.languages.expression import Characters, Repetition
 from mlx_structured.vocabulary.token_trie import TokenTrie

@@ -22,8 +22,9 @@ from mlx_structured.automaton.character_walk import (
     Nodes,
     counted_class,
 )
-from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
+from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
+from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
@@ -186,12 +187,14 @@ class TokenWalk:
             return self.reach(stand_in, node)
         if not self._is_wide(lexeme, node):
             return self._walk_by_nodes(lexeme, node)
-        if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
+        if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(lexeme.machine, self._longest + 1)
         if language is not lexeme.machine:
-            return self.reach(string_body(language, lexeme.spelling), node)
+            return self.reach(lexeme.reading(language), node)
+        if not isinstance(lexeme, StringState):
+            return self._walk_by_levels(lexeme, node)
         is_class = counted_class(lexeme) is not None
         language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not lexeme.machine:
@@ -312,7 +315,9 @@ class TokenWalk:
     def _reach(
         self, ids: list[int], bitmaps: list[Bitmap], exits: Mapping[Hashable, list[int]]
     ) -> Reach:
-        merged = tuple((label, self.merge(nodes)) for label, nodes in exits.items())
+        merged = tuple(
+            (label, self.merge(nodes)) for label, nodes in exits.items() if label is not LAST
+        )
         if len(ids) <= MANY_IDS and not bitmaps:
             return Reach(tuple(ids), None, merged)
         if len(ids) > MANY_IDS:
