@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.raw_text import RawTextNetwork
-from mlx_structured.errors import LimitExceededError, PatternError
+from mlx_structured.errors import PatternError
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.language import is_empty
 
@@ -28,14 +28,9 @@ def compile_regex(pattern: str) -> Acceptor:
     """
     if not isinstance(pattern, str):
         raise TypeError(f"a pattern is a str, not a {type(pattern).__name__}")
-    try:
-        with LEARNING:
-            language = match_language(pattern)
-            nothing = is_empty(language)
-    except RecursionError as error:
-        raise LimitExceededError(
-            f"pattern {pattern[:40]!r}...: it is nested too deeply; shorten it"
-        ) from error
+    with LEARNING:
+        language = match_language(pattern)
+        nothing = is_empty(language)
     if nothing:
         raise PatternError(pattern, "no text matches it: its parts contradict each other")
     return Acceptor(RawTextNetwork(language).begin)
