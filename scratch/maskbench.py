@@ -301,6 +301,9 @@ def main() -> None:
             remembered.append(case)
 
     print_counts(counts)
+    for name, kept in results.items():
+        right = sum(each.is_right for each in kept)
+        print(f"share of schemas all right, {name:<24} {right / len(kept):.4f}")
     print_times(results)
     print_memory({worker.name: worker.memory(remembered) for worker in workers})
     for worker in workers:

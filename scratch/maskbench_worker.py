@@ -330,24 +330,27 @@ class Worker:
         return Outcome(found, f"process ended, with {self._seconds:g} s for each step", [])
 
     def memory(self, cases: Sequence[Case]) -> Memory | None:
-        """What :func:`measure_memory` finds."""
+        """What :func:`measure_memory` finds, in a process that has seen no schema yet."""
+        self._restart()
         found = self._ask("memory", cases, 600)
         return found if isinstance(found, Memory) else None
+
+    def _restart(self) -> None:
+        os.kill(self._child, signal.SIGKILL)
+        self._connection.recv()
+        self._child = self._connection.recv()
 
     def _ask(self, job: str, cases: Any, seconds: float) -> Any:
         """The answer; ``TIMEOUT`` or ``DIED`` if there was none."""
         self._connection.send((job, cases, self._seconds))
-        if self._connection.poll(seconds):
-            answer = self._connection.recv()
-            if not isinstance(answer, Ended):
-                return answer
-            verdict = answer.why
-        else:
-            os.kill(self._child, signal.SIGKILL)
-            self._connection.recv()
-            verdict = TIMEOUT
+        if not self._connection.poll(seconds):
+            self._restart()
+            return TIMEOUT
+        answer = self._connection.recv()
+        if not isinstance(answer, Ended):
+            return answer
         self._child = self._connection.recv()
-        return verdict
+        return answer.why
 
     def end(self) -> None:
         """Let the process end."""
