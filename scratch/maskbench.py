@@ -1,7 +1,8 @@
 """Engines side by side on real-world schemas: which are right, and how fast.
 
     python scratch/maskbench.py [--every N] [--tokenizer NAME] [--engines NAME ...]
-        [--ours-only] [--seconds S] [--list-failures] [--plot FILE] [--markdown FILE]
+        [--ours-only] [--seconds S] [--minutes M] [--list-failures] [--plot FILE]
+        [--markdown FILE]
 
 The schemas are MaskBench's (4,197, each with valid and invalid instances), read from the folder
 ``suites/maskbench`` below ``$MLX_STRUCTURED_SHARED`` (by default ``../shared``); the tokens are
@@ -36,6 +37,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -252,6 +254,9 @@ def arguments() -> argparse.Namespace:
         "--seconds", type=float, default=10.0, help="the most for one compilation, one instance"
     )
     parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop after so many, with what there is"
+    )
+    parser.add_argument(
         "--list-failures", action="store_true", help="with whole texts, and those of the peers"
     )
     parser.add_argument("--plot", type=Path, help="write a plot, .svg or .png")
@@ -285,7 +290,11 @@ def main() -> None:
     slowest: list[tuple[float, str]] = []
     remembered: list[Case] = []
     cases = read_cases(tokenizer, vocabulary, options.every)
+    end = time.monotonic() + options.minutes * 60
     for case in tqdm(cases, total=-(-4197 // options.every), unit="schema", mininterval=1.0):
+        if time.monotonic() > end:
+            print(f"stopped after {options.minutes:g} minutes, before {case.name}")
+            break
         outcomes = [worker.run(case) for worker in workers]
         row = counts.setdefault(case.group, {name: Counter() for name in options.engines})
         for name, found in zip(options.engines, outcomes, strict=True):
