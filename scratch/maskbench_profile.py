@@ -27,7 +27,8 @@ STAGES: dict[str, list[tuple[Any, str]]] = {
     "wide lexeme": [
         (token_walk.TokenWalk, "_walk_by_levels"),
         (token_walk.TokenWalk, "_difference"),
-        (token_walk.TokenWalk, "_counted"),
+        (token_walk.TokenWalk, "_walk_by_characters"),
+        (token_walk.TokenWalk, "_amend"),
     ],
     "assembly": [(guide.Guide, "_assemble")],
 }
