@@ -1,4 +1,4 @@
-"""Makes every token that mlx-lm generates fit a JSON Schema."""
+"""Makes every token that mlx-lm generates fit a JSON Schema, or a regular expression."""
 
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.batch_generation import StructuredBatchResponse, batch_generate
@@ -21,6 +21,7 @@ from mlx_structured.errors import (
 from mlx_structured.generation import StructuredResponse, generate, stream_generate
 from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
+from mlx_structured.regex import compile_regex
 from mlx_structured.style import STYLES, Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -48,6 +49,7 @@ __all__ = [
     "apply_token_mask",
     "batch_generate",
     "compile_json_schema",
+    "compile_regex",
     "create_mask",
     "generate",
     "make_logit_bias_processor",

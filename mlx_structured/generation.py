@@ -14,7 +14,6 @@ They take what mlx-lm's functions of these names take, and a schema. What is dif
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -54,11 +53,6 @@ class StructuredResponse(GenerationResponse):  # type: ignore[misc]
         return str(self.text)
 
 
-def parse(text: bytes) -> Any:
-    """The value of a document."""
-    return json.loads(text)
-
-
 class Follower:
     """The text of tokens that come one by one, and its value.
 
@@ -83,7 +77,8 @@ class Follower:
     @property
     def value(self) -> Any:
         """The parsed document; ``None`` if it isn't whole."""
-        return parse(bytes(self._text)) if self.is_complete else None
+        acceptor = self._driver.acceptor
+        return acceptor.parse(bytes(self._text)) if self.is_complete else None
 
 
 def stream_generate(
@@ -117,8 +112,9 @@ def stream_generate(
         model: what ``mlx_lm.load`` returned.
         tokenizer: likewise.
         prompt: text or token ids.
-        schema_or_acceptor: a schema (a dict, a bool or JSON text), or what ``compile_json_schema``
-            made of one, to share its states between generations.
+        schema_or_acceptor: a schema (a dict, a bool or JSON text); or what ``compile_json_schema``
+            made of one, to share its states between generations; or what ``compile_regex`` made,
+            whose value is the text itself.
         max_tokens: the most tokens of the text; -1 for no limit.
         draft_model: a smaller model with the same tokenizer.
         complete: whether ``max_tokens`` narrows what may be written, so that the text is a whole

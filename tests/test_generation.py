@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import jsonschema
 import mlx.core as mx
@@ -25,6 +26,7 @@ from mlx_structured import (
     TokenBudgetError,
     Vocabulary,
     compile_json_schema,
+    compile_regex,
     generate,
     make_logit_bias_processor,
     stream_generate,
@@ -523,6 +525,14 @@ def test_options_of_the_schema_are_passed_on(model, tokenizer):
         stream_generate(model, tokenizer, PROMPT, compile_json_schema(schema), style="compact")
     with pytest.raises(TypeError, match="no_such_option"):
         generate(model, tokenizer, PROMPT, schema, no_such_option=1)
+
+
+@pytest.mark.parametrize("limit", [11, 14, 40])
+def test_the_value_of_a_regular_expression_is_its_text(model, tokenizer, limit):
+    pattern = r"\d{3}-\d{2}-\d{4}|[a-zé]{12,}!"
+    answer = generate(model, tokenizer, PROMPT, compile_regex(pattern), max_tokens=limit)
+    assert re.fullmatch(pattern, answer.value, re.ASCII)
+    assert answer.text == answer.value
 
 
 def test_an_empty_prompt_is_refused(model, tokenizer, acceptor):

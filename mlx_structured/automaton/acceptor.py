@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
+from typing import Any
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
@@ -22,10 +24,17 @@ class Acceptor:
     Arguments:
         begin: makes the configurations before the first byte, with places of their own, so that
             all that was learned from them can be dropped at once.
+        parse: the value of a whole document; that of JSON if it isn't given.
     """
 
-    def __init__(self, begin: Callable[[], tuple[Configuration, ...]]) -> None:
+    def __init__(
+        self,
+        begin: Callable[[], tuple[Configuration, ...]],
+        *,
+        parse: Callable[[bytes], Any] = json.loads,
+    ) -> None:
         self.begin = begin
+        self.parse = parse
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is a document of the language."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mlx_structured.automaton.acceptor import LEARNING
 from mlx_structured.automaton.completion import NEVER, Completion, Completions
 from mlx_structured.automaton.guide import Guide, GuideState
-from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState, string_body
 from mlx_structured.automaton.tails import Tail, tails
@@ -286,8 +286,8 @@ class BudgetMasks:
             alike: dict[LexemeState | tuple[Tail, ...], list[npt.NDArray[np.int64]]] = {}
             for state, ids in self._walk.arrivals(lexeme, node).items():
                 ends = tails(state)
-                is_plain = all(each.label is DONE for each in ends)
-                alike.setdefault(ends if is_plain else state, []).extend(ids)
+                are_names = any(isinstance(each.label, int) for each in ends)
+                alike.setdefault(state if are_names else ends, []).extend(ids)
             found = by_node[node] = []
             for ends_or_state, parts in alike.items():
                 joined = np.concatenate(parts)

@@ -94,7 +94,6 @@ class Guide:
         self._tokens = vocabulary.tokens
         self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
-        self._finished.bitmap = self._read_only(walk.pack(list(self.eos)))
         self._finished.next = dict.fromkeys(self.eos, self._finished)
         self._forget()
 

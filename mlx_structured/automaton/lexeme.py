@@ -3,7 +3,8 @@
 A lexeme state is an interned object. Its transitions are found when they are first asked for, and
 lead only to states from which the lexeme can still be finished. ``label`` tells whether and as
 what the lexeme may end in this state: ``None`` if it may not, otherwise what the network is told
-(``DONE`` where there is only one way to end, a key's index where the lexeme stands for many keys).
+(``DONE`` where there is only one way to end, a key's index where the lexeme stands for many keys,
+``LAST`` where the document ends with the lexeme, so that no walk looks for what comes after it).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 DONE: Hashable = "done"
+LAST: Hashable = "last"
 NO_TRANSITIONS: dict[int, LexemeState] = {}
 
 
@@ -18,6 +20,11 @@ class LexemeState:
     """One state of a lexeme. Subclasses say what follows in :meth:`expand`."""
 
     __slots__ = ("__weakref__", "_transitions", "label")
+
+    base: LexemeState | None = None
+    """A state whose transitions are the same but at the bytes of ``patch``, once they are known."""
+
+    patch: frozenset[int] = frozenset()
 
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label
@@ -33,6 +40,14 @@ class LexemeState:
         This one where nothing better is known. Whether the lexeme may end here at once may differ.
         """
         return self
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether tokens that go on from here are left out, in favour of shorter ones.
+
+        Where nearly each text leads to another state, a mask would take too long otherwise.
+        """
+        return False
 
     @property
     def transitions(self) -> Mapping[int, LexemeState]:
@@ -53,3 +68,10 @@ class End(LexemeState):
 
 
 END = End(DONE)
+
+_ends: dict[Hashable, End] = {DONE: END}
+
+
+def end_of(label: Hashable) -> End:
+    """The state after a lexeme that ended as ``label`` and can't go on."""
+    return _ends.setdefault(label, End(label))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.names import NameState, NameText
+from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.errors import LimitExceededError
@@ -69,6 +70,12 @@ def _find(lexeme: LexemeState, required: int) -> Iterable[Tail]:
             ends = [Tail(b'"' + rest, label) for rest, label in _string_ends(state.body, required)]
         elif isinstance(state, StringState):
             ends = _string_ends(state, required)
+        elif isinstance(state, NameText):
+            chosen = _chosen(state.labels, required)
+            ends = [Tail(state.rest_of(index), index) for index in chosen]
+        elif isinstance(state, RawTextState):
+            rest_of_text = _shortest(cast("Language", state.machine))
+            ends = () if rest_of_text is None else (Tail(rest_of_text.encode(), DONE),)
         elif isinstance(state, WordsState):
             ends = (Tail(state.shortest_rest(), DONE),)
         else:

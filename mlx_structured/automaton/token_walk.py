@@ -22,8 +22,10 @@ from mlx_structured.automaton.character_walk import (
     Nodes,
     counted_class,
 )
-from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
-from mlx_structured.automaton.string_lexeme import StringState, string_body
+from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
+from mlx_structured.automaton.string_lexeme import string_body
+from mlx_structured.automaton.utf8 import CharacterState
+from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
@@ -110,7 +112,7 @@ class TokenWalk:
         self._merged: dict[tuple[int, ...], int] = {}
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
-        self._by_characters: dict[tuple[Spelling, int], CharacterWalk] = {}
+        self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
@@ -230,19 +232,21 @@ class TokenWalk:
             return self.reach(stand_in, node)
         if not self._is_wide(lexeme, node):
             return self._walk_by_nodes(lexeme, node)
-        if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
+        near = self._near(lexeme)
+        if near is not None:
+            return self._difference(lexeme, near, node)
+        if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
+            return self._walk_by_levels(lexeme, node)
+        if lexeme.machine.irregular:
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(lexeme.machine, self.longest + 1)
         if language is not lexeme.machine:
-            return self.reach(string_body(language, lexeme.spelling), node)
+            return self.reach(lexeme.reading(language), node)
         is_class = counted_class(lexeme) is not None
         language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not lexeme.machine:
-            return self._amend(lexeme, self.reach(string_body(language, lexeme.spelling), node))
-        plain = self._nearly_plain(lexeme)
-        if plain is not None:
-            return self._difference(lexeme, plain, node)
+            return self._amend(lexeme, self.reach(lexeme.reading(language), node))
         if node < self._size and self._subtree[node] > MANY_NODES:
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
@@ -250,6 +254,11 @@ class TokenWalk:
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
         below = self._subtree[node]
         return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
+
+    @staticmethod
+    def _stops(lexeme: LexemeState, reached: LexemeState) -> bool:
+        """Whether a walk from the lexeme goes on no further: by character, where that is dear."""
+        return reached.stepwise or (lexeme.stepwise and isinstance(reached, CharacterState))
 
     def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
         """The reach from the root, of a state that reads all but the long tokens as is known."""
@@ -311,13 +320,12 @@ class TokenWalk:
             digits[begin:end] = here + ((read >= 0x30) & (read <= 0x39))
         return int(digits.max())
 
-    @staticmethod
-    def _nearly_plain(lexeme: StringState) -> StringState | None:
-        """The state of unconstrained strings, if this one mostly goes on as that one does."""
-        plain = string_body(EVERYTHING, lexeme.spelling)
-        few = len(lexeme.transitions) // 4
-        is_near = lexeme is not plain and lexeme.base is plain and len(lexeme.patch) < few
-        return plain if is_near else None
+    def _near(self, lexeme: LexemeState) -> LexemeState | None:
+        """The state of any string that has read the same, if this one goes on much as that one."""
+        base = lexeme.base
+        few = len(lexeme.patch) * 4 < len(lexeme.transitions)
+        is_plain = base in self._plain and base is not lexeme
+        return base if few and (is_plain or isinstance(lexeme, OtherWordsState)) else None
 
     def _walk_by_nodes(self, lexeme: LexemeState, node: int) -> Reach:
         ids: list[int] = []
@@ -340,7 +348,7 @@ class TokenWalk:
                     continue
                 if after.label is not None:
                     exits.setdefault(after.label, []).append(child)
-                if not after.transitions:
+                if self._stops(lexeme, after) or not after.transitions:
                     continue
                 if self._is_wide(after, child):
                     found = self.reach(after, child)
@@ -356,7 +364,9 @@ class TokenWalk:
     def _reach(
         self, ids: list[int], bitmaps: list[Bitmap], exits: Mapping[Hashable, list[int]]
     ) -> Reach:
-        merged = tuple((label, self.merge(nodes)) for label, nodes in exits.items())
+        merged = tuple(
+            (label, self.merge(nodes)) for label, nodes in exits.items() if label is not LAST
+        )
         if len(ids) <= MANY_IDS and not bitmaps:
             return Reach(tuple(ids), None, merged)
         if len(ids) > MANY_IDS:
@@ -365,23 +375,21 @@ class TokenWalk:
         bitmap = bitmaps[0] if len(bitmaps) == 1 else np.bitwise_or.reduce(bitmaps)
         return Reach(tuple(ids), bitmap, merged)
 
-    def _difference(self, lexeme: LexemeState, plain: StringState, node: int) -> Reach:
-        """The plain string's reach without what this state can't read."""
-        base = self.reach(plain, node)
+    def _difference(self, lexeme: LexemeState, near: LexemeState, node: int) -> Reach:
+        """The reach of a state that goes on much as this one, without what this one can't read."""
+        known = self.reach(near, node)
         lost: list[int] = []
         lost_exits: set[int] = set()
         exits: dict[Hashable, list[int]] = {}
-        stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, plain)]
+        stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, near)]
         while stack:
             at, state, other = stack.pop()
             ways = NO_TRANSITIONS if state is None else state.transitions
             other_ways = other.transitions
             children = self._children[at] or self.children(at)
-            bytes_: Iterable[int] = other_ways
-            if isinstance(state, StringState) and state.base is other:
+            bytes_: Iterable[int] = children
+            if state is not None and state.base is other:
                 bytes_ = state.patch
-            elif len(children) < len(other_ways):
-                bytes_ = children
             for byte in bytes_:
                 child = children.get(byte)
                 other_after = other_ways.get(byte)
@@ -394,29 +402,34 @@ class TokenWalk:
                     lost += self._tokens[child]
                 if other_after.label is not None:
                     lost_exits.update(self._parts.get(child, (child,)))
-                if after is not None and after.label is not None:
-                    exits.setdefault(after.label, []).append(child)
-                stack.append((child, after, other_after))
-        for label, exit_node in base.exits:
+                if self._subtree[child] > 1:
+                    if after is not None and after.label is not None:
+                        exits.setdefault(after.label, []).append(child)
+                    stack.append((child, after, other_after))
+        for label, exit_node in known.exits:
             parts = self._parts.get(exit_node, (exit_node,))
-            rest = [part for part in parts if part not in lost_exits]
-            if rest:
-                exits.setdefault(label, []).extend(rest)
-        exits = {
-            label: with_children
-            for label, nodes in exits.items()
-            if (with_children := [each for each in nodes if self.children(each)])
-        }
+            rest = exits.setdefault(label, [])
+            if lost_exits.isdisjoint(parts):
+                rest.append(exit_node)
+            else:
+                rest += [part for part in parts if part not in lost_exits]
+        exits = {label: nodes for label, nodes in exits.items() if nodes}
+        bitmaps = [] if known.bitmap is None else [self._without(known.bitmap, lost)]
         gone = set(lost)
-        ids = [token for token in base.ids if token not in gone]
-        if base.bitmap is None:
-            return self._reach(ids, [], exits)
-        bitmap = base.bitmap if not lost else base.bitmap & ~self.pack(lost)
-        return self._reach(ids, [bitmap], exits)
+        return self._reach([token for token in known.ids if token not in gone], bitmaps, exits)
 
-    def _walk_by_characters(self, lexeme: StringState, node: int) -> Reach:
+    def _without(self, bitmap: Bitmap, lost: list[int]) -> Bitmap:
+        if len(lost) > MANY_IDS:
+            return bitmap & ~self.pack(lost)
+        if lost:
+            bitmap = bitmap.copy()
+            for token in lost:
+                bitmap[token >> 5] &= ~(1 << (token & 31)) & 0xFFFFFFFF
+        return bitmap
+
+    def _walk_by_characters(self, lexeme: CharacterState, node: int) -> Reach:
         """The loops of a string by whole classes of tokens, what leads out of them one by one."""
-        reading = self._characters(lexeme.spelling, node).read(lexeme)
+        reading = self._characters(lexeme.reading(EVERYTHING), node).read(lexeme)
         counts = self._trie.child_count
         bitmaps: list[Bitmap] = []
         exits: dict[Hashable, list[int]] = {}
@@ -436,11 +449,11 @@ class TokenWalk:
         bitmaps.append(np.packbits(reading.tokens, bitorder="little").view("<u4"))
         return self._reach([], bitmaps, exits)
 
-    def _characters(self, spelling: Spelling, node: int) -> CharacterWalk:
-        key = (spelling, node)
+    def _characters(self, plain: CharacterState, node: int) -> CharacterWalk:
+        key = (plain, node)
         found = self._by_characters.get(key)
         if found is None:
-            levels = self._levels(string_body(EVERYTHING, spelling), node)
+            levels = self._levels(plain, node)
             found = CharacterWalk(levels, self._trie, self._node_of_token)
             if len(self._by_characters) >= MAX_CHARACTER_WALKS:
                 del self._by_characters[next(iter(self._by_characters))]
@@ -476,6 +489,8 @@ class TokenWalk:
                 if expanded[number]:
                     continue
                 expanded[number] = True
+                if number and self._stops(lexeme, states[number]):
+                    continue
                 for byte, target in states[number].transitions.items():
                     to = index.get(target)
                     if to is None:

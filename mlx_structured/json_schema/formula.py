@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
-
-from mlx_structured.errors import UnsupportedSchemaError
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
@@ -22,24 +20,53 @@ if TYPE_CHECKING:
     from mlx_structured.languages.language import Language
 
 
-class All:
-    """Every part holds; without parts it is true. Equal ones are the same object."""
+class _Parts:
+    """A set of formulas. There is no table of them: their nodes would lead back to them, so that
+    none of a schema could ever go.
+    """
 
-    __slots__ = ("__weakref__", "parts")
+    __slots__ = ("_hash", "_members", "parts")
     __match_args__ = ("parts",)
 
     def __init__(self, parts: tuple[Formula, ...]) -> None:
         self.parts = parts
+        self._members: frozenset[Formula] | None = None
+        self._hash = 0
+
+    @property
+    def members(self) -> frozenset[Formula]:
+        """The parts, without their order."""
+        found = self._members
+        if found is None:
+            found = self._members = frozenset(self.parts)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, _Parts)
+            and type(self) is type(other)
+            and hash(self) == hash(other)
+            and self.members == other.members
+        )
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash = hash((type(self), self.members))
+        return self._hash
 
 
-class Any:
-    """At least one part holds; without parts it is false. Equal ones are the same object."""
+class All(_Parts):
+    """Every part holds; without parts it is true."""
 
-    __slots__ = ("__weakref__", "parts")
-    __match_args__ = ("parts",)
+    __slots__ = ()
 
-    def __init__(self, parts: tuple[Formula, ...]) -> None:
-        self.parts = parts
+
+class Any(_Parts):
+    """At least one part holds; without parts it is false."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +85,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The scalar is a member of the set."""
+    """The scalar is a member of the set.
+
+    ``others`` are the scalars of which the opposite is sure, where a set leaves out what is hard to
+    describe; ``None`` stands for the complement.
+    """
 
     members: ScalarSet
+    others: ScalarSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +171,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal. The opposite isn't enforced; ``pointer`` is for that error."""
+    """No two items are equal. ``pointer`` is of the keyword that says so."""
+
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Some two items are equal. ``pointer`` is of the keyword whose opposite this is."""
 
     pointer: str
 
@@ -152,15 +191,13 @@ class Here:
 
 
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
-ArrayAtom: TypeAlias = Length | Items | Count | Unique
+ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
 Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
 TRUE = All(())
 FALSE = Any(())
-
-_alls: WeakValueDictionary[frozenset[Formula], All] = WeakValueDictionary()
-_anys: WeakValueDictionary[frozenset[Formula], Any] = WeakValueDictionary()
+"""No other conjunction or disjunction is without parts: ``is`` finds them."""
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -173,11 +210,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), TRUE)
-    key = frozenset(parts)
-    found = _alls.get(key)
-    if found is None:
-        found = _alls[key] = All(tuple(parts))
-    return found
+    return All(tuple(parts))
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
@@ -190,11 +223,7 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), FALSE)
-    key = frozenset(parts)
-    found = _anys.get(key)
-    if found is None:
-        found = _anys[key] = Any(tuple(parts))
-    return found
+    return Any(tuple(parts))
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -204,11 +233,18 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
-    if isinstance(formula, All):
-        return conjunction(replaced(part, change) for part in formula.parts)
-    if isinstance(formula, Any):
-        return disjunction(replaced(part, change) for part in formula.parts)
-    return change(formula)
+    if not isinstance(formula, _Parts):
+        return change(formula)
+    decisive = FALSE if isinstance(formula, All) else TRUE
+    parts: list[Formula] = []
+    for part in formula.parts:
+        new = replaced(part, change)
+        if new is decisive:
+            return decisive
+        parts.append(new)
+    if all(map(is_, parts, formula.parts)):
+        return formula
+    return conjunction(parts) if isinstance(formula, All) else disjunction(parts)
 
 
 def leaves(formula: Formula) -> Iterator[Formula]:
@@ -250,9 +286,9 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
         case Unique(pointer):
-            raise UnsupportedSchemaError(
-                "uniqueItems", pointer, "is not supported where its opposite may be asked for"
-            )
+            return Repeating(pointer)
+        case Repeating(pointer):
+            return Unique(pointer)
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 

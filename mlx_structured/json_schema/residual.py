@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlx_structured.errors import LimitExceededError
@@ -24,7 +25,7 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
+from mlx_structured.json_schema.nodes import Negation, Node, ValueSet, is_passing
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -99,10 +100,11 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
     for scalar in sorted(named, key=repr):
         cells.setdefault(_holding(members, scalar), []).append(scalar)
     table = form.table
+    constant = partial(table.constant, passing=is_passing(frozenset(members)))
     for holding, scalars in cells.items():
-        cell = held | {table.either(table.constant(scalar.value) for scalar in scalars)}
+        cell = held | {table.either(constant(scalar.value) for scalar in scalars)}
         yield _with_verdicts(rest, members, holding), cell
-    others = table.either(table.constant(scalar.value) for scalar in named)
+    others = table.either(constant(scalar.value) for scalar in named)
     yield _with_verdicts(rest, members, _holding(members, None)), held | {table.negation(others)}
 
 
@@ -175,6 +177,6 @@ def _joined(form: NormalForm, found: list[Branch]) -> list[Branch]:
     kept: list[Branch] = []
     for held, rest in found:
         values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
-        if not any(other.rest is rest and other.values <= values for other in kept):
+        if not any(other.values <= values and other.rest == rest for other in kept):
             kept.append(Branch(values, rest))
     return kept

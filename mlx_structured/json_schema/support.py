@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jsonschema_specifications import REGISTRY as METASCHEMAS
-
 from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
 from mlx_structured.json_schema.keywords import KEYWORDS
-from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
+from mlx_structured.json_schema.keywords.table import no_children
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 from mlx_structured.languages.ecma_pattern import search_language
+
+MAX_CHAIN = 150
+"""What longer chains of subschemas say of a value can't be put together: too many calls wait."""
+
+_WITH_PATTERNS = frozenset({"pattern", "patternProperties"})
 
 
 def check_support(root: Node) -> None:
@@ -37,35 +40,41 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
         SchemaError: at a pattern that can't be read, a reference that leads nowhere, or a
             subschema that applies itself to the same value.
     """
+    seen: set[Node] = set()
     in_place: dict[Node, list[Node]] = {}
     stack = [root]
     while stack:
         node = stack.pop()
-        if node in in_place or not isinstance(node, SchemaNode):
+        if node in seen or not isinstance(node, SchemaNode):
             continue
-        in_place[node] = []
+        seen.add(node)
         children: list[Node] = []
+        unknown = node.dialect.unknown
         for name, value in node.keywords.items():
-            pointer = f"{node.pointer}/{escape_pointer(name)}"
-            keyword = KEYWORDS[name]
             # In no draft does additionalItems say anything without a list of items.
-            is_idle = name == "additionalItems" and "prefixItems" not in node.keywords
-            if name in node.dialect.unknown and not is_idle:
+            if name in unknown and (name != "additionalItems" or "prefixItems" in node.keywords):
                 yield UnsupportedSchemaError(
-                    name, pointer, f"does not belong to {node.dialect.name}"
+                    name, _pointer(node, name), f"does not belong to {node.dialect.name}"
                 )
                 continue
-            if name in ("pattern", "format", "patternProperties"):
+            if name in _WITH_PATTERNS:
                 try:
-                    _check_pattern(node, name, value, pointer)
+                    _check_pattern(node, name, value, _pointer(node, name))
                 except UnsupportedSchemaError as error:
                     yield error
+            keyword = KEYWORDS[name]
+            if keyword.children is no_children:
+                continue
             applied = list(keyword.children(node, value))
             children += applied
             if keyword.in_place:
-                in_place[node] += applied
+                in_place.setdefault(node, []).extend(applied)
         stack += reversed(children)
     _check_recursion(in_place)
+
+
+def _pointer(node: SchemaNode, keyword: str) -> str:
+    return f"{node.pointer}/{escape_pointer(keyword)}"
 
 
 def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
@@ -86,13 +95,12 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
                     child.pointer,
                 )
             elif child not in done:
+                if len(path) >= MAX_CHAIN:
+                    raise RecursionError(f"more than {MAX_CHAIN} subschemas of the same value")
                 path[child] = iter(in_place.get(child, ()))
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:
-    # In the drafts' own metaschemas a format that isn't enforced stays the annotation that it is.
-    if name == "format" and value in UNSUPPORTED_FORMATS and node.scope.base_uri not in METASCHEMAS:
-        raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
         if isinstance(value, Mapping):
             for pattern in value:

@@ -28,6 +28,7 @@ from mlx_structured import (
 )
 from mlx_structured import driver as driver_module
 from mlx_structured.automaton import guide
+from mlx_structured.json_schema.nodes import Node
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,27 @@ def test_an_acceptor_goes_when_it_is_dropped_with_all_its_states(vocabulary: Voc
     gc.collect()
     assert [each() for each in gone] == [None] * len(gone)
     assert len(walk._reached) == lexemes
+
+
+def test_the_nodes_of_a_schema_go_with_its_acceptor(vocabulary: Vocabulary) -> None:
+    def nodes() -> int:
+        gc.collect()
+        return sum(isinstance(each, Node) for each in gc.get_objects())
+
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"anyOf": [{"minLength": 1}, {"items": {}}]}},
+        "required": ["a", "b"],
+    }
+    before = nodes()
+    acceptor = compile_json_schema(schema)
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    for byte in b'{"a": 1, "b": [1, "x"]}':
+        driver.select_valid_tokens()
+        driver.advance_token(byte)
+    assert nodes() > before
+    del acceptor, driver
+    assert nodes() == before
 
 
 def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:
