@@ -230,10 +230,14 @@ class Completions:
         self, ends: Iterable[Tail], link: Link, recording: Recording | None
     ) -> Completion | None:
         """The completion of a configuration whose lexeme may be ended by certain texts."""
-        return _best(
-            self._after(link, tail.label, _recorded(recording, tail.text), tail.text)
-            for tail in ends
-        )
+        try:
+            return _best(
+                self._after(link, tail.label, _recorded(recording, tail.text), tail.text)
+                for tail in ends
+            )
+        except RecursionError:
+            # Hundreds of levels of arrays that are compared: as if nothing were found.
+            return None
 
     def _after(
         self, link: Link, label: Hashable, recording: Recording | None, before: bytes = b""

@@ -315,6 +315,27 @@ def test_without_any_short_document_the_limit_is_refused(
     JsonSchemaAcceptorDriver(acceptor, vocabulary).select_valid_tokens()
 
 
+@pytest.mark.parametrize("unique", [False, True])
+def test_hundreds_of_levels_are_completed_or_refused_by_name(
+    vocabulary: Vocabulary, unique: bool
+) -> None:
+    schema = {"type": "array", "items": {"$ref": "#"}, "uniqueItems": unique}
+    acceptor = compile_json_schema(schema)
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=121)
+    while ord("[") in allowed_ids(driver.select_valid_tokens()):
+        driver.advance_token(ord("["))
+    assert driver.token_count == 60
+    deep = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=5_000)
+    for _ in range(700):
+        assert ord("[") in allowed_ids(deep.select_valid_tokens())
+        deep.advance_token(ord("["))
+    if unique:
+        with pytest.raises(LimitExceededError):
+            deep.tokens_to_complete()
+    else:
+        assert deep.tokens_to_complete() == 700
+
+
 def test_what_is_known_of_a_grammar_goes_with_it(vocabulary: Vocabulary) -> None:
     def string_states(number: int) -> int:
         schema = {"type": "string", "pattern": f"^[a-z]+{number}$"}
