@@ -20,7 +20,7 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Network
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
-from mlx_structured.automaton.string_lexeme import QuoteState
+from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.language import (
     Language,
@@ -59,9 +59,31 @@ def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -
     Raises:
         LimitExceededError: if a pattern or format has too many states to find a text of it.
     """
+    found = example_ending(acceptor.begin(), wanted)
+    return None if found is None else found.decode()
+
+
+def example_ending(
+    reached: Iterable[Configuration], wanted: frozenset[str] = frozenset()
+) -> bytes | None:
+    """What may be written after a text to make it a document, short but not always the shortest.
+
+    Where only whole items of an array decide, and one of them is half written, what is found may
+    not fit: read it to be sure.
+
+    Arguments:
+        reached: the configurations after the text.
+        wanted: keys to prefer where one must be written: those that are required somewhere.
+
+    Returns:
+        ``None`` if nothing is found within ``MAX_STEPS``.
+
+    Raises:
+        LimitExceededError: if a pattern or format has too many states to find a text of it.
+    """
     with LEARNING:
-        found = next(_Search(wanted).exits(acceptor.begin(), 0), None)
-    return None if found is None else found[0].decode()
+        found = next(_Search(wanted).exits(reached, 0), None)
+    return None if found is None else found[0]
 
 
 class _Search:
@@ -99,7 +121,7 @@ class _Search:
             if at.link.depth < depth:
                 yield text, at
                 continue
-            captured = text[start:] if at.link.captures else b""
+            captured = (at.captured() or b"") + text[start:] if at.link.captures else b""
             if steps is None:
                 if not varied and (at, captured) in seen:
                     continue
@@ -204,6 +226,8 @@ def _short_text(lexeme: LexemeState) -> Word:
     """A short text of a lexeme that isn't a choice of names, and as what it ends."""
     if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, Language):
         return _quoted(example(lexeme.body.machine)), DONE
+    if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
+        return _quoted(example(lexeme.machine))[1:], DONE
     if isinstance(lexeme, IntegerState):
         for text in _integers(lexeme):
             label = _label_after(lexeme, text)

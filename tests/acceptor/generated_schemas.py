@@ -58,6 +58,11 @@ _WORDS: dict[str, list[tuple[str, str]]] = {
     ],
 }
 
+KEYWORDS_OF = {
+    of: {word for _, word in _WORDS[of]} for of in ("object", "array", "string", "number")
+}
+"""The keywords that say something about one type only."""
+
 
 @dataclass(frozen=True)
 class SchemaDrawer:
