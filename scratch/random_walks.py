@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import random
 import sys
 import time
@@ -85,7 +84,7 @@ def walk_on(
             counts["walks"] += 1
             if text is None:
                 problems.append(f"{style}: no end in 2,000 tokens")
-            elif not is_valid(json.loads(text)):
+            elif not is_valid(text.decode()):
                 problems.append(f"{style}: invalid {text.decode()}")
             elif not acceptor.accepts(text):
                 problems.append(f"{style}: not accepted {text.decode()}")

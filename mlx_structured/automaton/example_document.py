@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.automaton.link import Configuration, Link, Network
+from mlx_structured.automaton.link import Configuration, Link, Network, Recording
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
@@ -67,9 +67,6 @@ def example_ending(
     reached: Iterable[Configuration], wanted: frozenset[str] = frozenset()
 ) -> bytes | None:
     """What may be written after a text to make it a document, short but not always the shortest.
-
-    Where only whole items of an array decide, and one of them is half written, what is found may
-    not fit: read it to be sure.
 
     Arguments:
         reached: the configurations after the text.
@@ -121,7 +118,9 @@ class _Search:
             if at.link.depth < depth:
                 yield text, at
                 continue
-            captured = (at.captured() or b"") + text[start:] if at.link.captures else b""
+            captured = text[start:] if at.link.captures else b""
+            if at.recording is not None:
+                captured = at.captured() or b""
             if steps is None:
                 if not varied and (at, captured) in seen:
                     continue
@@ -168,11 +167,10 @@ class _Search:
     def _container(self, opened: Configuration, *, varied: bool) -> Iterator[Step]:
         """Texts of the container that begins there up to its end, and where they lead."""
         link = opened.link
-        parent = cast("Link", link.parent)
         key = (opened.lexeme, link.network, link.state)
         known = None if varied else self._containers.get(key)
         if known is not None:
-            yield known[0], [parent.configuration(known[1])]
+            yield known[0], [_closed(opened, *known)]
             return
         exits = self.exits([opened], link.depth, varied=varied)
         while key not in self._open:
@@ -182,7 +180,7 @@ class _Search:
             if found is None or found[1] is None:
                 return
             self._containers.setdefault(key, (found[0], found[1].lexeme))
-            yield found[0], [parent.configuration(found[1].lexeme)]
+            yield found[0], [_closed(opened, found[0], found[1].lexeme)]
             if not varied:
                 return
 
@@ -206,6 +204,16 @@ class _Search:
         if word is None:
             word = self._words[lexeme] = _short_text(lexeme)
         return word
+
+
+def _closed(opened: Configuration, text: bytes, lexeme: LexemeState) -> Configuration:
+    """Where the rest of a container leads, with what was recorded before the search began."""
+    parent = cast("Link", opened.link.parent)
+    before = opened.recording
+    if before is None:
+        return parent.configuration(lexeme)
+    recording = parent.continued(Recording(before.text + text, before.starts))
+    return parent.configuration(lexeme, recording)
 
 
 def _names(start: NameState) -> Iterator[tuple[str, int]]:
