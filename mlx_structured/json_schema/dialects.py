@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -219,20 +219,27 @@ _ONLY_2019 = frozenset({"$recursiveRef"})
 
 
 def _of_objects(specification: Specification[Any]) -> Specification[Any]:
-    """The specification, taught that boolean subschemas have no identifier and no anchors.
+    """The specification, taught what isn't a subschema with identifiers of its own.
 
-    ``referencing`` fails on ``additionalProperties: false`` in draft 4, where it isn't a schema.
+    ``referencing`` fails on ``additionalProperties: false`` in draft 4, where it isn't a schema,
+    and on ``dependencies`` with a list of names after a schema; it leaves out schemas after a list.
     """
+
+    def subresources_of(contents: Any) -> Iterator[Any]:
+        if not isinstance(contents, Mapping):
+            return
+        others = {word: value for word, value in contents.items() if word != "dependencies"}
+        dependencies = contents.get("dependencies", {}).values()
+        for each in (*specification.subresources_of(others), *dependencies):
+            if isinstance(each, Mapping):
+                yield each
+
     return Specification(  # type: ignore[call-arg]  # its class decorator is opaque to mypy
         name=specification.name,
         id_of=lambda contents: (
             None if isinstance(contents, bool) else specification.id_of(contents)
         ),
-        subresources_of=lambda contents: (
-            subresource
-            for subresource in specification.subresources_of(contents)
-            if not isinstance(subresource, bool)
-        ),
+        subresources_of=subresources_of,
         anchors_in=lambda spec, contents: specification.anchors_in(contents),
         maybe_in_subresource=specification.maybe_in_subresource,
     )
@@ -251,7 +258,7 @@ DRAFT4 = Dialect(
 DRAFT6 = Dialect(
     "draft 6",
     "http://json-schema.org/draft-06/schema",
-    referencing.jsonschema.DRAFT6,
+    _of_objects(referencing.jsonschema.DRAFT6),
     "Draft6Validator",
     unknown=_SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
@@ -260,7 +267,7 @@ DRAFT6 = Dialect(
 DRAFT7 = Dialect(
     "draft 7",
     "http://json-schema.org/draft-07/schema",
-    referencing.jsonschema.DRAFT7,
+    _of_objects(referencing.jsonschema.DRAFT7),
     "Draft7Validator",
     unknown=_SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
