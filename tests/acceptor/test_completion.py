@@ -347,8 +347,8 @@ def test_what_is_known_of_a_grammar_goes_with_it(vocabulary: Vocabulary) -> None
         gc.collect()
         return sum(isinstance(each, StringState) for each in gc.get_objects())
 
-    before = use(range(100, 103))
-    assert use(range(103, 118)) <= before + 5
+    before = use(range(100, 110))
+    assert use(range(110, 125)) <= before + 5
 
 
 def test_real_schemas_are_completed_at_every_budget(vocabulary: Vocabulary) -> None:
