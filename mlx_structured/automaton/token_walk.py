@@ -237,7 +237,7 @@ class TokenWalk:
             return self._difference(lexeme, near, node)
         if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
-        if lexeme.machine.irregular:
+        if lexeme.stepwise:
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(lexeme.machine, self.longest + 1)
@@ -280,7 +280,8 @@ class TokenWalk:
                     ids += self._tokens[child]
                     if after.label is not None and self._counts[child]:
                         exits.setdefault(after.label, []).append(child)
-                stack.append((child, after))
+                if not after.stepwise:
+                    stack.append((child, after))
         bitmap = self.pack([*ids, *known.ids])
         if known.bitmap is not None:
             bitmap |= known.bitmap & ~long.bitmap
@@ -437,7 +438,7 @@ class TokenWalk:
         if ends:
             exits[DONE] = ends
         for state, nodes in reading.left.items():
-            inner = nodes[counts[nodes] > 0].tolist()
+            inner = [] if state.stepwise else nodes[counts[nodes] > 0].tolist()
             if inner:
                 found = self.reach(state, self.merge(inner))
                 if found.bitmap is not None:

@@ -41,6 +41,7 @@ from mlx_structured.languages.expression import (
     Union,
     length_bounds,
 )
+from mlx_structured.languages.machine import Machine, machine
 
 __all__ = [
     "ANY_CHARACTER",
@@ -490,6 +491,8 @@ def _make_capped(language: Language, bound: int) -> Language:
         return concatenation(*(_cap(part, bound) for part in language.parts()))
     if isinstance(language, Union):
         return union(_cap(part, bound) for part in language.parts)
+    if isinstance(language, Machine):
+        return machine(language.state.capped(bound))
     if isinstance(language, Repetition):
         # Each round takes a character, so no string within the bound is in round bound + 2.
         high = None if language.high is None or language.high > bound else language.high

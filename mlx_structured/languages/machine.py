@@ -36,6 +36,15 @@ class MachineState(Hashable, Protocol):
         """The first characters of some word, to be tried first; may be empty."""
         ...
 
+    @property
+    def counter(self) -> int:
+        """The largest number that the state counts to and :meth:`capped` may forget; 0 for none."""
+        return 0
+
+    def capped(self, bound: int) -> MachineState:
+        """See :func:`~.language.capped`."""
+        return self
+
     def partition(self) -> Partition:
         """Characters of one class have the same future."""
         ...
@@ -56,7 +65,7 @@ class Machine(Language):
         self.nullable = self.shortest == 0
         self.plain = False
         self.longest = state.longest
-        self.counter = 0
+        self.counter = state.counter
         self.cyclic = False
         super().__init__()
         self.empty = False
