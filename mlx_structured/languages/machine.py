@@ -7,14 +7,14 @@ part in unions, intersections and complements like any other expression.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Protocol, cast
 
 from mlx_structured.languages.expression import Language, derive, interned
 from mlx_structured.languages.partition import Partition
 
 
-class MachineState(Hashable, Protocol):
-    """One state. Equal states have the same words, and every state has at least one."""
+class MachineState(Protocol):
+    """One state, hashable. Equal states have the same words, and every state has at least one."""
 
     @property
     def shortest(self) -> int:
@@ -81,7 +81,7 @@ class Machine(Language):
 
 def machine(state: MachineState) -> Language:
     """The language of a state."""
-    return interned(Machine, state, state)
+    return interned(Machine, state, cast("Hashable", state))
 
 
 @derive.register
