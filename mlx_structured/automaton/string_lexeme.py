@@ -1,6 +1,7 @@
 """JSON strings: a machine that reads characters, written in UTF-8 and JSON escapes.
 
-The machine is a regular language or a set of names. One layer here adds quotes, UTF-8 and escapes
+The machine is a regular language, or a set of names or of outcomes, which tell the network as what
+a string ended. One layer here adds quotes, UTF-8 and escapes
 (RFC 8259 section 7), so that classes of characters stay small sets of ranges below it. Unpaired
 surrogates are no characters and can't be written.
 """
@@ -8,18 +9,31 @@ surrogates are no characters and can't be written.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
-from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language, is_empty
 from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
 
-Machine: TypeAlias = "Language | NameState"
+
+class LabelledMachine(Protocol):
+    """A machine that tells strings apart."""
+
+    @property
+    def label(self) -> Hashable | None:
+        """As what the string ends here, ``None`` where it may not end."""
+        ...
+
+    def arcs(self) -> Sequence[tuple[int, int, Machine]]:
+        """(first code point, last code point, next state), in order, without dead ends."""
+        ...
+
+
+Machine: TypeAlias = "Language | LabelledMachine"
 Arc: TypeAlias = "tuple[int, int, LexemeState]"
 
 _SURROGATES = (0xD800, 0xDFFF)
@@ -53,7 +67,8 @@ def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
 _LEADS = tuple(_lead_bytes())
 
 
-def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+def language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+    """The characters that may come next: (first code point, last code point, what may follow)."""
     boundaries = language.boundaries()
     for low, following in zip(boundaries, (*boundaries[1:], 0x110000), strict=True):
         target = language.derivative(low)
@@ -81,7 +96,7 @@ class StringState(LexemeState):
         """The characters that may follow, with the states after them."""
         machine = self.machine
         found: Iterable[tuple[int, int, Machine]] = (
-            _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
+            language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
         )
         arcs: list[Arc] = []
         for low, high, target in found:
@@ -286,9 +301,10 @@ class EscapeState(LexemeState):
         if not any_spelling:
             taken = set(_NAMED_ESCAPES.values())
             arcs = [
-                (character, character, clip(arcs, character, character)[0][2])
-                for character in range(0x20)
-                if character not in taken and clip(arcs, character, character)
+                (character, character, target)
+                for low, high, target in clip(arcs, 0, 0x1F)
+                for character in range(low, high + 1)
+                if character not in taken
             ]
         if arcs:
             transitions[0x75] = HexState(arcs, 0, 4, _HEX_BOTH if any_spelling else _HEX_LOWER)

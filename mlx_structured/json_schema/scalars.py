@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
-from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
+from mlx_structured.json_schema.nodes import Constant, Either, JsonType, Negation, Node, ValueSet
+from mlx_structured.json_schema.nodes import json_type as type_of
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
@@ -91,12 +92,24 @@ def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
         try:
             if isinstance(node, Negation):
                 known = complement(_of_node(form, node.inner, json_type), json_type)
+            elif isinstance(node, Either):
+                known = _of_either(form, node, json_type)
             else:
                 known = _of_formula(form, form.formula(node, json_type), json_type)
         finally:
             del node.scalars[json_type]
         node.scalars[json_type] = known
     return cast("ScalarSet", known)
+
+
+def _of_either(form: NormalForm, node: Either, json_type: JsonType) -> ScalarSet:
+    """The constants at once: a union for each of them would be quadratic."""
+    constants = [each.value for each in node.nodes if isinstance(each, Constant)]
+    named = [value for value in constants if type_of(value) == json_type]
+    others = [
+        _of_node(form, each, json_type) for each in node.nodes if not isinstance(each, Constant)
+    ]
+    return unite([scalar_members(json_type, named), *others], json_type)
 
 
 def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
