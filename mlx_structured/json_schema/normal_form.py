@@ -47,6 +47,7 @@ from mlx_structured.json_schema.nodes import (
     Negation,
     Node,
     NodeTable,
+    NotString,
     NoValue,
     SchemaNode,
     ValueSet,
@@ -113,6 +114,8 @@ class NormalForm:
             return TRUE
         if isinstance(node, NoValue):
             return FALSE
+        if isinstance(node, NotString):
+            return FALSE if of == "string" else TRUE
         if isinstance(node, Constant):
             return self._constant_formula(node.value, of)
         if isinstance(node, Either):
