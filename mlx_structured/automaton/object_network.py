@@ -140,7 +140,7 @@ class ObjectNetwork:
         self, link: Link, state: ObjectState, label: Hashable
     ) -> list[Configuration]:
         if state.detail is not None:
-            progress = state.progress._replace(rest=cast("Formula", label))
+            progress = self._shape.after_string(state.progress, cast("Formula", label))
             state = state._replace(progress=progress, detail=None)
         punctuation = self._grammar.punctuation
         follow = []

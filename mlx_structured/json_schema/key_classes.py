@@ -89,6 +89,7 @@ class KeyClasses:
         self.are_many = len(self._languages) > MANY_LANGUAGES
         self._found: dict[frozenset[Language], KeyClass] = {}
         self._order: list[KeyClass] = []
+        self._keys: dict[KeyClass, Language] = {}
         self._more = StringOutcomes(self.formula, lambda _: True).outcomes()
 
     def __getitem__(self, index: int) -> KeyClass:
@@ -118,10 +119,13 @@ class KeyClasses:
 
     def keys(self, each: KeyClass) -> Language:
         """The keys of a class."""
-        return intersection(
-            self._unnamed,
-            (
-                language if language in each.matched else complement(language)
-                for language in self._languages
-            ),
-        )
+        found = self._keys.get(each)
+        if found is None:
+            found = self._keys[each] = intersection(
+                self._unnamed,
+                (
+                    language if language in each.matched else complement(language)
+                    for language in self._languages
+                ),
+            )
+        return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
@@ -131,7 +131,9 @@ class ObjectShape:
         self.required = required
         self.rest = replaced(conjunction(rest), self._without_unwritable)
         self._mentioned_memo: dict[Formula, int] = {}
-        self._after: dict[tuple[Formula, int, bool], Formula] = {}
+        self._spoken_memo: dict[Formula, int] = {}
+        self._components_memo: dict[Formula, tuple[Formula, ...]] = {}
+        self._known_changes: dict[tuple[Formula, tuple[str, int]], Formula] = {}
         self._feasible: dict[Progress, bool] = {}
         self._known_ways: dict[tuple[Formula, ValueSet, Progress], list[KeyWay]] = {}
         self._class_values: dict[KeyClass, ValueSet] = {}
@@ -203,10 +205,9 @@ class ObjectShape:
         if in_order:
             passed = (bit << 1) - 1
             rest = self.without(rest, (bit - 1) & ~progress.passed)
-        name = self.names[index]
-        read = self._read(rest, index, partial(self._at_name, name=name))
-        after = Progress(passed, TRUE, self._counted(progress), progress.used)
-        return self._ways(read, self.values(name), after)
+        read, base = self._apart(rest, index)
+        after = Progress(passed, base, self._counted(progress), progress.used)
+        return self._ways(read, self.values(self.names[index]), after)
 
     def after_other(
         self, progress: Progress, each: KeyClass, *, in_order: bool
@@ -223,6 +224,10 @@ class ObjectShape:
         read = self._read_class(rest, each)
         after = Progress(passed, TRUE, self._counted(progress), self._used(progress, each))
         return self._ways(read, self._values_of(each), after)
+
+    def after_string(self, progress: Progress, left: Formula) -> Progress:
+        """How far the object is after one of the strings that are told apart."""
+        return progress._replace(rest=conjunction([progress.rest, left]))
 
     def other_keys(
         self, progress: Progress, *, in_order: bool
@@ -270,20 +275,22 @@ class ObjectShape:
         on_string = self._on_string(read, values)
         if on_string is not None:
 
-            def may_follow(rest: Formula) -> bool:
-                return self.can_finish(progress._replace(rest=rest))
+            def may_follow(left: Formula) -> bool:
+                return self.can_finish(self.after_string(progress, left))
 
             strings = StringOutcomes(on_string, may_follow)
             if strings.start() is not None:
                 yield KeyWay(values, progress, strings)
             values |= {self._table.not_string}
         for way in self._branches(read, values):
-            after = progress._replace(rest=way.rest)
+            after = progress._replace(rest=conjunction([progress.rest, way.rest]))
             if self._form.is_nonempty(way.values) and self.can_finish(after):
                 yield KeyWay(way.values, after)
 
     def _branches(self, read: Formula, values: ValueSet) -> list[Branch]:
-        return [Branch(values, TRUE)] if read is TRUE else branches(self._form, read, values)
+        if conditions_of(read):
+            return branches(self._form, read, values)
+        return [] if read is FALSE else [Branch(values, read)]
 
     def _on_string(self, read: Formula, values: ValueSet) -> Formula | None:
         """What must hold if a string comes, where the conditions are too many to split it by."""
@@ -310,31 +317,59 @@ class ObjectShape:
     def _counted(self, progress: Progress) -> int:
         return min(progress.written + 1, max(self._bounds, default=0) + 1) if self._counts else 0
 
-    def _read(
+    def _apart(self, rest: Formula, index: int) -> tuple[Formula, Formula]:
+        """What the rest becomes after a named key, and the part of it that says nothing of it."""
+        parts = parts_of(rest)
+        read = [part for part in parts if self._spoken(part) >> index & 1]
+        base = conjunction(part for part in parts if not self._spoken(part) >> index & 1)
+        return conjunction(self._read_name(part, index) for part in read), base
+
+    def _read_name(self, formula: Formula, index: int) -> Formula:
+        if not self._spoken(formula) >> index & 1:
+            return formula
+        return self._changed(
+            formula,
+            ("name", index),
+            lambda part: self._read_name(part, index),
+            self._at_name,
+        )
+
+    def _read_class(self, formula: Formula, each: KeyClass) -> Formula:
+        return self._changed(
+            formula,
+            ("class", each.index),
+            lambda part: self._read_class(part, each),
+            lambda atom: self._at_class(atom, each),
+        )
+
+    def _changed(
         self,
-        rest: Formula,
-        key: int,
+        formula: Formula,
+        by: tuple[str, int],
         change: Callable[[Formula], Formula],
-        *,
-        absent: bool = False,
+        change_atom: Callable[[Formula], Formula],
     ) -> Formula:
-        memo = (rest, key, absent)
-        found = self._after.get(memo)
+        """The formula with its parts changed; each part is changed once, wherever it stands."""
+        found = self._known_changes.get((formula, by))
         if found is None:
-            found = self._after[memo] = replaced(rest, change)
+            if isinstance(formula, All):
+                found = conjunction(map(change, formula.parts))
+            elif isinstance(formula, Any):
+                found = disjunction(map(change, formula.parts))
+            else:
+                found = change_atom(formula)
+            self._known_changes[formula, by] = found
         return found
 
-    def _read_class(self, rest: Formula, each: KeyClass) -> Formula:
-        return self._read(rest, -1 - each.index, partial(self._at_class, each=each))
-
-    def _at_name(self, atom: Formula, name: str) -> Formula:
-        if isinstance(atom, Required) and atom.name == name:
+    def _at_name(self, atom: Formula) -> Formula:
+        """What an atom that speaks of the name becomes."""
+        if isinstance(atom, Required):
             return TRUE
-        if isinstance(atom, Property) and atom.name == name:
+        if isinstance(atom, Property):
             return self._here(atom.value)
-        if isinstance(atom, Properties) and matches(atom.keys, name):
+        if isinstance(atom, Properties):
             return conjunction([self._here(atom.value), atom])
-        if isinstance(atom, Exists) and matches(atom.keys, name):
+        if isinstance(atom, Exists):
             return disjunction([self._here(atom.value), atom])
         return atom
 
@@ -355,24 +390,44 @@ class ObjectShape:
         found = self._mentioned_memo.get(rest)
         if found is None:
             found = 0
-            for atom in leaves(rest):
-                if isinstance(atom, (Required, Property)):
-                    found |= 1 << self._index[atom.name]
+            if isinstance(rest, (All, Any)):
+                for part in rest.parts:
+                    found |= self.mentioned(part)
+            elif isinstance(rest, (Required, Property)):
+                found = 1 << self._index[rest.name]
             self._mentioned_memo[rest] = found
         return found
+
+    def _spoken(self, rest: Formula) -> int:
+        """The names that the rest speaks of, by name or by a language of keys, as bits."""
+        found = self._spoken_memo.get(rest)
+        if found is None:
+            found = self.mentioned(rest)
+            if isinstance(rest, (All, Any)):
+                for part in rest.parts:
+                    found |= self._spoken(part)
+            elif isinstance(rest, (Properties, Exists)):
+                keys = rest.keys
+                found = sum(1 << i for i, name in enumerate(self.names) if matches(keys, name))
+            self._spoken_memo[rest] = found
+        return found
+
+    def _open_names(self, progress: Progress) -> int:
+        """The names whose coming decides something, as bits."""
+        rest = progress.rest
+        return (self.mentioned(rest) | self._spoken(rest) & self.required) & ~progress.passed
 
     def without(self, rest: Formula, names: int) -> Formula:
         """What is left to hold when the names (bits) don't come."""
         names &= self.mentioned(rest)
         if not names:
             return rest
-
-        def change(atom: Formula) -> Formula:
-            if isinstance(atom, (Required, Property)) and names >> self._index[atom.name] & 1:
-                return FALSE if isinstance(atom, Required) else TRUE
-            return atom
-
-        return self._read(rest, names, change, absent=True)
+        return self._changed(
+            rest,
+            ("without", names),
+            lambda part: self.without(part, names),
+            lambda atom: FALSE if isinstance(atom, Required) else TRUE,
+        )
 
     def may_close(self, progress: Progress) -> bool:
         """Whether the object may end here."""
@@ -394,6 +449,32 @@ class ObjectShape:
         """Whether some keys to come make what is written a valid object."""
         if self.is_settled(progress):
             return True
+        if self._counts:
+            return self._is_feasible(progress)
+        return all(
+            self._is_feasible(Progress(progress.passed & self._spoken(part), part, 0, ()))
+            for part in self._components(progress.rest)
+        )
+
+    def _components(self, rest: Formula) -> tuple[Formula, ...]:
+        """Conjuncts that share no name: what comes for one makes no difference to another."""
+        found = self._components_memo.get(rest)
+        if found is None:
+            groups: list[tuple[int, list[Formula]]] = []
+            for part in parts_of(rest):
+                names, together = self._spoken(part), [part]
+                apart: list[tuple[int, list[Formula]]] = []
+                for group in groups:
+                    if group[0] & names:
+                        names |= group[0]
+                        together = group[1] + together
+                    else:
+                        apart.append(group)
+                groups = [*apart, (names, together)]
+            found = self._components_memo[rest] = tuple(conjunction(parts) for _, parts in groups)
+        return found
+
+    def _is_feasible(self, progress: Progress) -> bool:
         found = self._feasible.get(progress)
         if found is None:
             found = self._search(progress)
@@ -431,7 +512,7 @@ class ObjectShape:
 
     def _is_done(self, progress: Progress) -> bool:
         """Whether it is plain to see that what is written can be finished."""
-        open_names = self.mentioned(progress.rest) & ~progress.passed
+        open_names = self._open_names(progress)
         if not open_names & self.required and self._holds(progress.rest, progress.written):
             return True
         parts = parts_of(progress.rest)
@@ -445,7 +526,7 @@ class ObjectShape:
 
     def _steps(self, progress: Progress) -> Iterable[Progress]:
         """One more decision about the keys to come, where one can help."""
-        open_names = self.mentioned(progress.rest) & ~progress.passed
+        open_names = self._open_names(progress)
         if open_names:
             return self._with_name_decided(progress, open_names)
         parts = parts_of(progress.rest)
@@ -467,16 +548,29 @@ class ObjectShape:
     def _with_name_decided(self, progress: Progress, open_names: int) -> Iterator[Progress]:
         """One of the names comes not, or comes with one of the values that it may have."""
         forced = (self._forced_names(progress.rest) | self.required) & open_names
-        bit = (forced or open_names) & -(forced or open_names)
+        index = self._most_spoken(progress.rest, forced or open_names)
+        bit = 1 << index
         if not forced:
             absent = self.without(progress.rest, bit)
             if absent is not FALSE:
                 yield progress._replace(passed=progress.passed | bit, rest=absent)
-        yield from self._with_name(progress, bit.bit_length() - 1)
+        yield from self._with_name(progress, index)
+
+    def _most_spoken(self, rest: Formula, names: int) -> int:
+        """Of the names, the one that decides most."""
+        if names & (names - 1) == 0:
+            return names.bit_length() - 1
+        counts = Counter(
+            self._index[atom.name]
+            for atom in leaves(rest)
+            if isinstance(atom, (Required, Property)) and names >> self._index[atom.name] & 1
+        )
+        first = (names & -names).bit_length() - 1
+        return counts.most_common(1)[0][0] if counts else first
 
     def _with_name(self, progress: Progress, index: int) -> Iterator[Progress]:
-        read = self._read(progress.rest, index, partial(self._at_name, name=self.names[index]))
-        after = Progress(progress.passed | 1 << index, TRUE, self._counted(progress), progress.used)
+        read, base = self._apart(progress.rest, index)
+        after = Progress(progress.passed | 1 << index, base, self._counted(progress), progress.used)
         return self._nonempty_ways(read, self.values(self.names[index]), after)
 
     def _nonempty_ways(
@@ -486,12 +580,12 @@ class ObjectShape:
             return
         on_string = self._on_string(read, values)
         if on_string is not None:
-            for rest in StringOutcomes(on_string, lambda _: True).outcomes():
-                yield after._replace(rest=rest)
+            for left in StringOutcomes(on_string, lambda _: True).outcomes():
+                yield self.after_string(after, left)
             values |= {self._table.not_string}
         for way in self._branches(read, values):
             if self._form.is_nonempty(way.values):
-                yield after._replace(rest=way.rest)
+                yield after._replace(rest=conjunction([after.rest, way.rest]))
 
     def _with_another_key(self, progress: Progress) -> Iterator[Progress]:
         """No name is spoken of any more: more keys, whichever they are, for counts and exists."""
