@@ -41,8 +41,8 @@ class ObjectState(NamedTuple):
         progress: how far the object is written.
         others: the other keys written.
         is_uncertain: whether some other key is written that isn't known.
-        detail: for OTHER the key's class, unless the lexeme tells, for COLON the way to go on, for VALUE the
-            strings that are told apart, if any.
+        detail: for OTHER the key's class, unless the lexeme tells it, for COLON the way to go on,
+            for VALUE the strings that are told apart, if any.
     """
 
     phase: str
@@ -136,9 +136,7 @@ class ObjectNetwork:
         assert start is not None
         return [value.configuration(string_lexeme(start, self._grammar.style.spelling))]
 
-    def _after_value(
-        self, link: Link, state: ObjectState, label: Hashable
-    ) -> list[Configuration]:
+    def _after_value(self, link: Link, state: ObjectState, label: Hashable) -> list[Configuration]:
         if state.detail is not None:
             progress = self._shape.after_string(state.progress, cast("Formula", label))
             state = state._replace(progress=progress, detail=None)

@@ -55,11 +55,11 @@ class KeyClass(NamedTuple):
     """Keys that the schema doesn't name, in the same ones of its languages.
 
     Arguments:
-        index: of the class, in the order in which they were found.
+        number: of the class, in the order in which they were found.
         matched: the languages that they are in.
     """
 
-    index: int
+    number: int
     matched: frozenset[Language]
 
 

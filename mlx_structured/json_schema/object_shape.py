@@ -133,6 +133,7 @@ class ObjectShape:
         self._mentioned_memo: dict[Formula, int] = {}
         self._spoken_memo: dict[Formula, int] = {}
         self._components_memo: dict[Formula, tuple[Formula, ...]] = {}
+        self._known_branches: dict[tuple[Formula, ValueSet], list[Branch]] = {}
         self._known_changes: dict[tuple[Formula, tuple[str, int]], Formula] = {}
         self._feasible: dict[Progress, bool] = {}
         self._known_ways: dict[tuple[Formula, ValueSet, Progress], list[KeyWay]] = {}
@@ -209,9 +210,7 @@ class ObjectShape:
         after = Progress(passed, base, self._counted(progress), progress.used)
         return self._ways(read, self.values(self.names[index]), after)
 
-    def after_other(
-        self, progress: Progress, each: KeyClass, *, in_order: bool
-    ) -> list[KeyWay]:
+    def after_other(self, progress: Progress, each: KeyClass, *, in_order: bool) -> list[KeyWay]:
         """The ways to go on after a key of the class."""
         rest = progress.rest
         passed = progress.passed
@@ -260,7 +259,7 @@ class ObjectShape:
 
     @staticmethod
     def _used_of(progress: Progress, each: KeyClass) -> int:
-        return next((count for index, count in progress.used if index == each.index), 0)
+        return next((count for index, count in progress.used if index == each.number), 0)
 
     def _ways(self, read: Formula, values: ValueSet, progress: Progress) -> list[KeyWay]:
         key = (read, values, progress)
@@ -269,9 +268,7 @@ class ObjectShape:
             found = self._known_ways[key] = list(self._find_ways(read, values, progress))
         return found
 
-    def _find_ways(
-        self, read: Formula, values: ValueSet, progress: Progress
-    ) -> Iterator[KeyWay]:
+    def _find_ways(self, read: Formula, values: ValueSet, progress: Progress) -> Iterator[KeyWay]:
         on_string = self._on_string(read, values)
         if on_string is not None:
 
@@ -288,9 +285,12 @@ class ObjectShape:
                 yield KeyWay(way.values, after)
 
     def _branches(self, read: Formula, values: ValueSet) -> list[Branch]:
-        if conditions_of(read):
-            return branches(self._form, read, values)
-        return [] if read is FALSE else [Branch(values, read)]
+        if not conditions_of(read):
+            return [] if read is FALSE else [Branch(values, read)]
+        found = self._known_branches.get((read, values))
+        if found is None:
+            found = self._known_branches[read, values] = branches(self._form, read, values)
+        return found
 
     def _on_string(self, read: Formula, values: ValueSet) -> Formula | None:
         """What must hold if a string comes, where the conditions are too many to split it by."""
@@ -311,8 +311,8 @@ class ObjectShape:
     def _used(self, progress: Progress, each: KeyClass) -> tuple[tuple[int, int], ...]:
         if not self._counts or self._size_of(each) is None:
             return progress.used
-        others = [pair for pair in progress.used if pair[0] != each.index]
-        return tuple(sorted([*others, (each.index, self._used_of(progress, each) + 1)]))
+        others = [pair for pair in progress.used if pair[0] != each.number]
+        return tuple(sorted([*others, (each.number, self._used_of(progress, each) + 1)]))
 
     def _counted(self, progress: Progress) -> int:
         return min(progress.written + 1, max(self._bounds, default=0) + 1) if self._counts else 0
@@ -337,7 +337,7 @@ class ObjectShape:
     def _read_class(self, formula: Formula, each: KeyClass) -> Formula:
         return self._changed(
             formula,
-            ("class", each.index),
+            ("class", each.number),
             lambda part: self._read_class(part, each),
             lambda atom: self._at_class(atom, each),
         )

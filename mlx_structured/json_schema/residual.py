@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
@@ -130,7 +130,7 @@ def _options(clause: Any) -> Iterator[Formula]:
     grouped: dict[frozenset[Formula], list[Formula]] = {}
     for option in clause.parts:
         parts = parts_of(option)
-        here = frozenset(part for part in parts if isinstance(part, Here))
+        here: frozenset[Formula] = frozenset(part for part in parts if isinstance(part, Here))
         rest = conjunction(part for part in parts if part not in here)
         if conditions_of(rest):
             yield option
@@ -235,7 +235,8 @@ class _Deciding:
     def _nodes(self, formula: Formula) -> Iterable[Node]:
         if isinstance(formula, (All, Any)):
             return self._touching(formula)
-        return [formula.value] if self._leaf(formula, frozenset()) is not formula else []
+        is_decided = isinstance(formula, Here) and formula.value in self._verdicts
+        return [cast("Here", formula).value] if is_decided else []
 
 
 def _forced(form: NormalForm, rest: Formula, held: ValueSet) -> tuple[Formula, ValueSet]:

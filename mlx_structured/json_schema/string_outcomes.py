@@ -10,6 +10,7 @@ what is left to hold. Only the combinations that a text really meets are ever ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
@@ -20,7 +21,8 @@ from mlx_structured.json_schema.formula import (
     leaves,
     replaced,
 )
-from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty
+from mlx_structured.languages.expression import Literals
+from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
 from mlx_structured.languages.partition import WHOLE, refine
 
 MAX_STATES = 20_000
@@ -46,13 +48,27 @@ class StringOutcomes:
         return self._state(self._formula) if self.is_alive(self._formula) else None
 
     def outcomes(self) -> Iterator[Formula]:
-        """All that a string may leave to hold, those of short strings first."""
+        """All that a string may leave to hold: of named words, then of short ones."""
         found: set[Formula] = {FALSE}
-        for formula in self._reachable(self._formula):
-            left = _ended(formula)
+        named = map(self._after_word, self._named_words())
+        for left in chain(named, map(_ended, self._reachable(self._formula))):
             if left not in found:
                 found.add(left)
                 yield left
+
+    def _named_words(self) -> Iterator[str]:
+        for atom in dict.fromkeys(leaves(self._formula)):
+            if isinstance(atom, Within) and isinstance(atom.members, Literals):
+                yield from sorted(atom.members.words)
+
+    def _after_word(self, word: str) -> Formula:
+        def change(atom: Formula) -> Formula:
+            if isinstance(atom, Within):
+                assert isinstance(atom.members, Language)
+                return TRUE if matches(atom.members, word) else FALSE
+            return atom
+
+        return replaced(self._formula, change)
 
     def _state(self, formula: Formula) -> StringState:
         state = self._states.get(formula)
@@ -171,5 +187,3 @@ def _derivatives(formula: Formula) -> Iterator[tuple[tuple[tuple[int, int], ...]
             return atom
 
         yield ranges, replaced(formula, change)
-
-
