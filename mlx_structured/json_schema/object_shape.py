@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
@@ -20,7 +19,6 @@ from mlx_structured.json_schema.formula import (
     Required,
     Size,
     conjunction,
-    disjunction,
     leaves,
     parts_of,
     replaced,
@@ -28,6 +26,7 @@ from mlx_structured.json_schema.formula import (
 from mlx_structured.json_schema.key_classes import KeyClass, KeyClasses
 from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.json_schema.object_reading import ObjectReading
 from mlx_structured.json_schema.residual import Branch, branches, conditions_of
 from mlx_structured.json_schema.string_outcomes import StringOutcomes, within
 from mlx_structured.languages.language import (
@@ -98,6 +97,7 @@ class ObjectShape:
         named |= dict.fromkeys(a.name for a in atoms if isinstance(a, (Required, Property)))
         self.names = tuple(name for name in named if is_writable(name))
         self._index = {name: i for i, name in enumerate(self.names)}
+        self._reading = ObjectReading(self.names, self._table)
         self._counts = any(isinstance(atom, (Size, Exists)) for atom in atoms)
         self._bounds = [
             bound
@@ -130,11 +130,7 @@ class ObjectShape:
                 rest.append(part)
         self.required = required
         self.rest = replaced(conjunction(rest), self._without_unwritable)
-        self._mentioned_memo: dict[Formula, int] = {}
-        self._spoken_memo: dict[Formula, int] = {}
-        self._components_memo: dict[Formula, tuple[Formula, ...]] = {}
         self._known_branches: dict[tuple[Formula, ValueSet], list[Branch]] = {}
-        self._known_changes: dict[tuple[Formula, tuple[str, int]], Formula] = {}
         self._feasible: dict[Progress, bool] = {}
         self._known_ways: dict[tuple[Formula, ValueSet, Progress], list[KeyWay]] = {}
         self._class_values: dict[KeyClass, ValueSet] = {}
@@ -205,8 +201,8 @@ class ObjectShape:
         passed = progress.passed | bit
         if in_order:
             passed = (bit << 1) - 1
-            rest = self.without(rest, (bit - 1) & ~progress.passed)
-        read, base = self._apart(rest, index)
+            rest = self._reading.without(rest, (bit - 1) & ~progress.passed)
+        read, base = self._reading.apart(rest, index)
         after = Progress(passed, base, self._counted(progress), progress.used)
         return self._ways(read, self.values(self.names[index]), after)
 
@@ -216,11 +212,11 @@ class ObjectShape:
         passed = progress.passed
         if in_order:
             everything = (1 << len(self.names)) - 1
-            rest = self.without(rest, everything & ~passed)
+            rest = self._reading.without(rest, everything & ~passed)
             passed = everything
         if self._is_used_up(progress, each):
             return []
-        read = self._read_class(rest, each)
+        read = self._reading.read_class(rest, each)
         after = Progress(passed, TRUE, self._counted(progress), self._used(progress, each))
         return self._ways(read, self._values_of(each), after)
 
@@ -317,117 +313,12 @@ class ObjectShape:
     def _counted(self, progress: Progress) -> int:
         return min(progress.written + 1, max(self._bounds, default=0) + 1) if self._counts else 0
 
-    def _apart(self, rest: Formula, index: int) -> tuple[Formula, Formula]:
-        """What the rest becomes after a named key, and the part of it that says nothing of it."""
-        parts = parts_of(rest)
-        read = [part for part in parts if self._spoken(part) >> index & 1]
-        base = conjunction(part for part in parts if not self._spoken(part) >> index & 1)
-        return conjunction(self._read_name(part, index) for part in read), base
-
-    def _read_name(self, formula: Formula, index: int) -> Formula:
-        if not self._spoken(formula) >> index & 1:
-            return formula
-        return self._changed(
-            formula,
-            ("name", index),
-            lambda part: self._read_name(part, index),
-            self._at_name,
-        )
-
-    def _read_class(self, formula: Formula, each: KeyClass) -> Formula:
-        return self._changed(
-            formula,
-            ("class", each.number),
-            lambda part: self._read_class(part, each),
-            lambda atom: self._at_class(atom, each),
-        )
-
-    def _changed(
-        self,
-        formula: Formula,
-        by: tuple[str, int],
-        change: Callable[[Formula], Formula],
-        change_atom: Callable[[Formula], Formula],
-    ) -> Formula:
-        """The formula with its parts changed; each part is changed once, wherever it stands."""
-        found = self._known_changes.get((formula, by))
-        if found is None:
-            if isinstance(formula, All):
-                found = conjunction(map(change, formula.parts))
-            elif isinstance(formula, Any):
-                found = disjunction(map(change, formula.parts))
-            else:
-                found = change_atom(formula)
-            self._known_changes[formula, by] = found
-        return found
-
-    def _at_name(self, atom: Formula) -> Formula:
-        """What an atom that speaks of the name becomes."""
-        if isinstance(atom, Required):
-            return TRUE
-        if isinstance(atom, Property):
-            return self._here(atom.value)
-        if isinstance(atom, Properties):
-            return conjunction([self._here(atom.value), atom])
-        if isinstance(atom, Exists):
-            return disjunction([self._here(atom.value), atom])
-        return atom
-
-    def _at_class(self, atom: Formula, each: KeyClass) -> Formula:
-        if isinstance(atom, Properties) and atom.keys in each.matched:
-            return conjunction([self._here(atom.value), atom])
-        if isinstance(atom, Exists) and atom.keys in each.matched:
-            return disjunction([self._here(atom.value), atom])
-        return atom
-
-    def _here(self, node: Node) -> Formula:
-        if node is self._table.any_value:
-            return TRUE
-        return FALSE if node is self._table.no_value else Here(node)
-
-    def mentioned(self, rest: Formula) -> int:
-        """The names that the rest speaks of by name, as bits."""
-        found = self._mentioned_memo.get(rest)
-        if found is None:
-            found = 0
-            if isinstance(rest, (All, Any)):
-                for part in rest.parts:
-                    found |= self.mentioned(part)
-            elif isinstance(rest, (Required, Property)):
-                found = 1 << self._index[rest.name]
-            self._mentioned_memo[rest] = found
-        return found
-
-    def _spoken(self, rest: Formula) -> int:
-        """The names that the rest speaks of, by name or by a language of keys, as bits."""
-        found = self._spoken_memo.get(rest)
-        if found is None:
-            found = self.mentioned(rest)
-            if isinstance(rest, (All, Any)):
-                for part in rest.parts:
-                    found |= self._spoken(part)
-            elif isinstance(rest, (Properties, Exists)):
-                keys = rest.keys
-                found = sum(1 << i for i, name in enumerate(self.names) if matches(keys, name))
-            self._spoken_memo[rest] = found
-        return found
-
     def _open_names(self, progress: Progress) -> int:
         """The names whose coming decides something, as bits."""
         rest = progress.rest
-        return (self.mentioned(rest) | self._spoken(rest) & self.required) & ~progress.passed
-
-    def without(self, rest: Formula, names: int) -> Formula:
-        """What is left to hold when the names (bits) don't come."""
-        names &= self.mentioned(rest)
-        if not names:
-            return rest
-        return self._changed(
-            rest,
-            ("without", names),
-            lambda part: self.without(part, names),
-            lambda atom: FALSE if isinstance(atom, Required) else TRUE,
-        )
+        return (
+            self._reading.mentioned(rest) | self._reading.spoken(rest) & self.required
+        ) & ~progress.passed
 
     def may_close(self, progress: Progress) -> bool:
         """Whether the object may end here."""
@@ -452,27 +343,9 @@ class ObjectShape:
         if self._counts:
             return self._is_feasible(progress)
         return all(
-            self._is_feasible(Progress(progress.passed & self._spoken(part), part, 0, ()))
-            for part in self._components(progress.rest)
+            self._is_feasible(Progress(progress.passed & self._reading.spoken(part), part, 0, ()))
+            for part in self._reading.components(progress.rest)
         )
-
-    def _components(self, rest: Formula) -> tuple[Formula, ...]:
-        """Conjuncts that share no name: what comes for one makes no difference to another."""
-        found = self._components_memo.get(rest)
-        if found is None:
-            groups: list[tuple[int, list[Formula]]] = []
-            for part in parts_of(rest):
-                names, together = self._spoken(part), [part]
-                apart: list[tuple[int, list[Formula]]] = []
-                for group in groups:
-                    if group[0] & names:
-                        names |= group[0]
-                        together = group[1] + together
-                    else:
-                        apart.append(group)
-                groups = [*apart, (names, together)]
-            found = self._components_memo[rest] = tuple(conjunction(parts) for _, parts in groups)
-        return found
 
     def _is_feasible(self, progress: Progress) -> bool:
         found = self._feasible.get(progress)
@@ -547,29 +420,17 @@ class ObjectShape:
 
     def _with_name_decided(self, progress: Progress, open_names: int) -> Iterator[Progress]:
         """One of the names comes not, or comes with one of the values that it may have."""
-        forced = (self._forced_names(progress.rest) | self.required) & open_names
-        index = self._most_spoken(progress.rest, forced or open_names)
+        forced = (self._reading.forced(progress.rest) | self.required) & open_names
+        index = self._reading.most_spoken(progress.rest, forced or open_names)
         bit = 1 << index
         if not forced:
-            absent = self.without(progress.rest, bit)
+            absent = self._reading.without(progress.rest, bit)
             if absent is not FALSE:
                 yield progress._replace(passed=progress.passed | bit, rest=absent)
         yield from self._with_name(progress, index)
 
-    def _most_spoken(self, rest: Formula, names: int) -> int:
-        """Of the names, the one that decides most."""
-        if names & (names - 1) == 0:
-            return names.bit_length() - 1
-        counts = Counter(
-            self._index[atom.name]
-            for atom in leaves(rest)
-            if isinstance(atom, (Required, Property)) and names >> self._index[atom.name] & 1
-        )
-        first = (names & -names).bit_length() - 1
-        return counts.most_common(1)[0][0] if counts else first
-
     def _with_name(self, progress: Progress, index: int) -> Iterator[Progress]:
-        read, base = self._apart(progress.rest, index)
+        read, base = self._reading.apart(progress.rest, index)
         after = Progress(progress.passed | 1 << index, base, self._counted(progress), progress.used)
         return self._nonempty_ways(read, self.values(self.names[index]), after)
 
@@ -592,7 +453,7 @@ class ObjectShape:
         for each in self.classes:
             if self._is_used_up(progress, each):
                 continue
-            read = self._read_class(progress.rest, each)
+            read = self._reading.read_class(progress.rest, each)
             used = self._used(progress, each)
             after = Progress(progress.passed, TRUE, self._counted(progress), used)
             yield from self._nonempty_ways(read, self._values_of(each), after)
@@ -600,11 +461,6 @@ class ObjectShape:
         for index in range(left.bit_length()):
             if left >> index & 1:
                 yield from self._with_name(progress, index)
-
-    def _forced_names(self, rest: Formula) -> int:
-        return sum(
-            1 << self._index[part.name] for part in parts_of(rest) if isinstance(part, Required)
-        )
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
