@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
+from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language, is_empty
@@ -115,7 +116,7 @@ class StringState(LexemeState):
                 return machine.text().transitions
             if isinstance(machine, Literals):
                 return words_lexeme(machine.words).transitions
-            words = excluded_words(machine)
+            words = excluded_words(machine) if isinstance(machine, Language) else None
             if words is not None:
                 plain = string_body(EVERYTHING, self.spelling)
                 others = other_words_lexeme(words, plain)

@@ -225,16 +225,10 @@ class NodeTable:
         self._targets: Mapping[str, Any] = {}
         self._metaschema = MetaschemaCheck()
         self._root_uri = ""
-<<<<<<< HEAD
         self.any_value = AnyValue(0, "", is_plain=True)
         self.no_value = NoValue(1, "", _NO_TYPE)
-        self._size = 1
-=======
-        self.any_value = AnyValue(0, "")
-        self.no_value = NoValue(1, "")
-        self.not_string = NotString(2, "")
+        self.not_string = NotString(2, "", _EVERY_TYPE - {"string"})
         self._size = 2
->>>>>>> 2e4701d (Strings and keys under many conditions are derived together)
 
     def root(self, schema: Any) -> Node:
         """The node of a whole document. Raises ``SchemaError`` if it isn't valid."""

@@ -290,13 +290,7 @@ def _joined(form: NormalForm, found: Iterable[Branch]) -> list[Branch]:
     kept: dict[Formula, list[ValueSet]] = {}
     for held, rest in found:
         values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
-<<<<<<< HEAD
-        if not any(other.values <= values and other.rest == rest for other in kept):
-            kept.append(Branch(values, rest))
-    return kept
-=======
         same = kept.setdefault(rest, [])
         if not any(other <= values for other in same):
             same.append(values)
     return [Branch(values, rest) for rest, same in kept.items() for values in same]
->>>>>>> 995ea70 (Conditions on one key: each value turns few of them around, and alternatives split by branch)
