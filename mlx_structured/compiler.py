@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
@@ -14,7 +15,7 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS
 
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
-from mlx_structured.automaton.number_lexeme import number_lexeme
+from mlx_structured.automaton.number_lexeme import few_numbers, number_lexeme
 from mlx_structured.errors import (
     LimitExceededError,
     SchemaError,
@@ -110,9 +111,10 @@ def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
-    form = NormalForm(table, root, has_text)
-    if table.asks_for_unique_items and not table.is_plainly_supported:
-        form.expand_all()
+    def listed(numbers: NumberSet, limit: int) -> list[Fraction] | None:
+        return few_numbers(numbers, written.spelling, written.max_digits, limit)
+
+    form = NormalForm(table, root, has_text, listed)
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
     return Acceptor(DocumentNetwork(Grammar(form, written)).begin)

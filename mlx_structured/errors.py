@@ -8,7 +8,7 @@ class StructuredError(Exception):
 
 
 class PatternError(StructuredError, ValueError):
-    """A regular expression that can't be read, or that isn't regular (a back-reference).
+    """A regular expression that can't be read, has no regular meaning, or matches nothing.
 
     ``supported`` is False where the expression is valid ECMA-262 but can't be enforced.
     """

@@ -19,7 +19,6 @@ from mlx_structured.json_schema.dialects import (
     DRAFT202012,
     ENFORCED,
 )
-from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.languages.formats import FORMATS
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -38,10 +37,7 @@ GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("items", "prefixItems", "additionalItems"), "`items` as a list up to draft 2019-09"),
     (("minItems", "maxItems"), "of any size"),
     (("contains", "minContains", "maxContains"), "the last two only beside `contains`"),
-    (
-        ("uniqueItems",),
-        "by value, containers too; refused where its opposite may be asked for, as below `not`",
-    ),
+    (("uniqueItems",), "by value, containers too; also its opposite, below `not` and `if`"),
     (("minLength", "maxLength"), "in code points"),
     (("pattern",), "ECMA-262, searched; back-references are refused"),
     (("format",), "as assertions"),
@@ -126,12 +122,8 @@ def _drafts(keyword: str, drafts: list[str]) -> str:
 
 def _note(keywords: list[str], note: str) -> str:
     if keywords == ["format"]:
-        known, unsupported = (
-            ", ".join(f"`{name}`" for name in sorted(names))
-            for names in (FORMATS, UNSUPPORTED_FORMATS)
-        )
-        refused = f"; refused: {unsupported}" if unsupported else ""
-        return f"{note}: {known}{refused}; others are annotations"
+        known = ", ".join(f"`{name}`" for name in sorted(FORMATS))
+        return f"{note}: {known}; others are annotations"
     return note
 
 

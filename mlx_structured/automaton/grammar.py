@@ -12,7 +12,8 @@ from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.punctuation import punctuation_of
 from mlx_structured.automaton.string_lexeme import string_lexeme
 from mlx_structured.automaton.text_lexeme import text_lexeme
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet
+from mlx_structured.json_schema.memo import Memo
+from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet, is_passing
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.languages.language import Language
 from mlx_structured.languages.number_set import NumberSet
@@ -33,8 +34,9 @@ class Grammar:
         self.form = form
         self.style = style
         self.punctuation = punctuation_of(style)
-        self._scalars: dict[ValueSet, tuple[LexemeState, ...]] = {}
-        self._containers: dict[ValueSet, tuple[ArrayNetwork | ObjectNetwork, ...]] = {}
+        self._begun: Memo[
+            ValueSet, tuple[tuple[LexemeState, ...], tuple[ArrayNetwork | ObjectNetwork, ...]]
+        ] = Memo(is_passing)
 
     def begin(self, values: ValueSet, link: Link) -> list[Configuration]:
         """The configurations in which a value of the position begins.
@@ -43,16 +45,19 @@ class Grammar:
             values: the position.
             link: what goes on after the value.
         """
-        scalars = self._scalars.get(values)
-        if scalars is None:
-            scalars = self._scalars[values] = tuple(self._scalar_lexemes(values))
+        begun = self._begun.get(values)
+        if begun is None:
             array, object_ = self.form.array(values), self.form.object(values)
-            self._containers[values] = (
-                *(() if array is None else (ArrayNetwork(self, array),)),
-                *(() if object_ is None else (ObjectNetwork(self, object_),)),
+            begun = self._begun[values] = (
+                tuple(self._scalar_lexemes(values)),
+                (
+                    *(() if array is None else (ArrayNetwork(self, array),)),
+                    *(() if object_ is None else (ObjectNetwork(self, object_),)),
+                ),
             )
-        configurations = [link.configuration(lexeme) for lexeme in scalars]
-        configurations += [network.begin(link) for network in self._containers[values]]
+        lexemes, networks = begun
+        configurations = [link.configuration(lexeme) for lexeme in lexemes]
+        configurations += [network.begin(link) for network in networks]
         return configurations
 
     def _scalar_lexemes(self, values: ValueSet) -> Iterable[LexemeState]:

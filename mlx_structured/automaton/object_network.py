@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.automaton.link import Captured, Configuration, Link
 from mlx_structured.automaton.names import name_trie
-from mlx_structured.automaton.string_lexeme import Machine, string_lexeme
+from mlx_structured.automaton.string_lexeme import string_lexeme
+from mlx_structured.automaton.utf8 import Machine
 from mlx_structured.automaton.written_keys import NO_KEYS, WrittenKeys, unwritten
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.key_classes import KeyClass
@@ -186,7 +187,7 @@ class ObjectNetwork:
     def _allowed_names(self, progress: Progress) -> int:
         """The names that may come next, as bits."""
         candidates = self._all & ~progress.passed
-        required = self._shape.required & candidates
+        required = self._shape.required & self._shape.ordered & candidates
         if self._declared and required:
             next_required = required & -required
             candidates &= (next_required << 1) - 1
@@ -214,7 +215,8 @@ class ObjectNetwork:
 
     def _other_keys(self, progress: Progress) -> Iterator[tuple[KeyClass | None, Machine]]:
         """The classes of other keys that may come next."""
-        if self._declared and self._shape.required & ~progress.passed:
+        required = self._shape.required & self._shape.ordered
+        if self._declared and required & ~progress.passed:
             return
         for each, keys in self._shape.other_keys(progress, in_order=self._declared):
             if isinstance(keys, Language):

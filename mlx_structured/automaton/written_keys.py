@@ -10,8 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE
-from mlx_structured.automaton.string_lexeme import Machine, language_arcs
+from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
 from mlx_structured.languages.language import Language
 
 
@@ -64,7 +63,12 @@ class UnwrittenState:
     def __init__(self, machine: Machine, written: WrittenKeys) -> None:
         self._machine = machine
         self._written = written
-        self.label: Hashable | None = None if written.ends else _label(machine)
+        self.label: Hashable | None = None if written.ends else machine_label(machine)
+
+    @property
+    def stepwise(self) -> bool:
+        """As the machine."""
+        return self._machine.stepwise
 
     def arcs(self) -> list[tuple[int, int, Machine]]:
         """(first code point, last code point, next state), in order."""
@@ -106,7 +110,7 @@ def _has_other(machine: Machine, written: WrittenKeys) -> bool:
     stack = [(machine, written)]
     while stack:
         at, node = stack.pop()
-        if not node.ends and _label(at) is not None:
+        if not node.ends and machine_label(at) is not None:
             return True
         characters = sorted(node.children)
         for low, high, target in _arcs(at):
@@ -119,12 +123,6 @@ def _has_other(machine: Machine, written: WrittenKeys) -> bool:
 
 def _between(characters: list[int], low: int, high: int) -> list[int]:
     return characters[bisect_left(characters, low) : bisect_right(characters, high)]
-
-
-def _label(machine: Machine) -> Hashable | None:
-    if isinstance(machine, Language):
-        return DONE if machine.nullable else None
-    return machine.label
 
 
 def _arcs(machine: Machine) -> Iterable[tuple[int, int, Machine]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlx_structured.json_schema.nodes import TYPES, ValueSet
+from mlx_structured.json_schema.memo import Memo
+from mlx_structured.json_schema.nodes import TYPES, ValueSet, is_passing
 from mlx_structured.json_schema.plain_values import plain_types
 
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ class Emptiness:
 
     def __init__(self, form: NormalForm) -> None:
         self._form = form
-        self._known: dict[ValueSet, bool] = {}
+        self._known: Memo[ValueSet, bool] = Memo(is_passing)
         self._depths: dict[ValueSet, int] = {}
         self._lowest = _NEVER
         self._provisional: list[ValueSet] = []
+        self.doubts = 0
+        """How often a position was taken for empty because it is being looked into."""
 
     @property
     def is_searching(self) -> bool:
@@ -42,6 +45,7 @@ class Emptiness:
             return known
         if values in self._depths:
             self._lowest = min(self._lowest, self._depths[values])
+            self.doubts += 1
             return False
         if len(values) == 1:
             (node,) = values
@@ -55,6 +59,10 @@ class Emptiness:
             self._known[values] = True
             return True
         return self._search(values)
+
+    def doubt(self) -> None:
+        """Take "no" of all positions that are being looked into for unfinished."""
+        self._lowest = -1
 
     def _search(self, values: ValueSet) -> bool:
         depth = len(self._depths)
@@ -73,8 +81,11 @@ class Emptiness:
         elif lowest >= depth:
             self._known[values] = False
             for each in self._provisional[mark:]:
-                self._known.setdefault(each, False)
+                if each not in self._known:
+                    self._known[each] = False
             del self._provisional[mark:]
-        else:
+        elif depth:
             self._provisional.append(values)
+        else:
+            self._provisional.clear()
         return found

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
-from mlx_structured.errors import UnsupportedSchemaError
-
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
     from mlx_structured.json_schema.scalars import ScalarSet
@@ -87,9 +85,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The scalar is a member of the set."""
+    """The scalar is a member of the set.
+
+    ``others`` are the scalars of which the opposite is sure, where a set leaves out what is hard to
+    describe; ``None`` stands for the complement.
+    """
 
     members: ScalarSet
+    others: ScalarSet | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal. The opposite isn't enforced; ``pointer`` is for that error."""
+    """No two items are equal. ``pointer`` is of the keyword that says so."""
+
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Some two items are equal. ``pointer`` is of the keyword whose opposite this is."""
 
     pointer: str
 
@@ -188,7 +198,7 @@ class Matched:
 
 
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
-ArrayAtom: TypeAlias = Length | Items | Count | Unique
+ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
 Atom: TypeAlias = Within | Here | Matched | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
@@ -283,9 +293,9 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
         case Unique(pointer):
-            raise UnsupportedSchemaError(
-                "uniqueItems", pointer, "is not supported where its opposite may be asked for"
-            )
+            return Repeating(pointer)
+        case Repeating(pointer):
+            return Unique(pointer)
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 

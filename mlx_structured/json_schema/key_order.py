@@ -26,7 +26,7 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Constant) and isinstance(node.value, dict):
+        if isinstance(node, Constant) and isinstance(node.value, dict) and not node.passing:
             declared.update(dict.fromkeys(node.value))
         if not isinstance(node, SchemaNode):
             continue

@@ -12,14 +12,16 @@ import marshal
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 import referencing
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
+from mlx_structured.json_schema.distinct import canonical_value
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
@@ -36,6 +38,8 @@ _TYPE_NAMED = {of: frozenset({of}) for of in TYPES} | {"integer": frozenset({"nu
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _ENTRANCES = frozenset({"$id", "id", "$schema"})
 """Keywords that can begin another scope."""
+K = TypeVar("K")
+N = TypeVar("N", bound="Node")
 
 
 def json_type(value: object) -> JsonType:
@@ -55,10 +59,20 @@ class Node:
     """One set of values. ``formulas`` memoises what it says of each type.
 
     ``types`` holds the types that its values can have, as far as that is easy to see. Where
-    ``is_plain``, nothing else is asked for, but that numbers may have to be integers.
+    ``is_plain``, nothing else is asked for, but that numbers may have to be integers. A *passing*
+    node speaks of values that a text has, not of the schema alone: it goes with them.
     """
 
-    __slots__ = ("formulas", "index", "is_plain", "pointer", "scalars", "types")
+    __slots__ = (
+        "__weakref__",
+        "formulas",
+        "index",
+        "is_plain",
+        "passing",
+        "pointer",
+        "scalars",
+        "types",
+    )
 
     def __init__(
         self,
@@ -67,11 +81,13 @@ class Node:
         types: frozenset[JsonType] = _EVERY_TYPE,
         *,
         is_plain: bool = False,
+        passing: bool = False,
     ) -> None:
         self.index = index
         self.pointer = pointer
         self.types = types
         self.is_plain = is_plain
+        self.passing = passing
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
@@ -99,8 +115,8 @@ class Constant(Node):
 
     __slots__ = ("value",)
 
-    def __init__(self, index: int, pointer: str, value: object) -> None:
-        super().__init__(index, pointer, _TYPE_NAMED[json_type(value)])
+    def __init__(self, index: int, value: object, *, passing: bool) -> None:
+        super().__init__(index, "", _TYPE_NAMED[json_type(value)], passing=passing)
         self.value = value
 
 
@@ -110,7 +126,7 @@ class Negation(Node):
     __slots__ = ("inner",)
 
     def __init__(self, index: int, inner: Node) -> None:
-        super().__init__(index, inner.pointer)
+        super().__init__(index, inner.pointer, passing=inner.passing)
         self.inner = inner
 
 
@@ -120,7 +136,8 @@ class Either(Node):
     __slots__ = ("nodes",)
 
     def __init__(self, index: int, nodes: frozenset[Node]) -> None:
-        super().__init__(index, "", _NO_TYPE.union(*(node.types for node in nodes)))
+        types = _NO_TYPE.union(*(node.types for node in nodes))
+        super().__init__(index, "", types, passing=is_passing(nodes))
         self.nodes = nodes
 
 
@@ -197,6 +214,26 @@ def _content(value: Any) -> bytes:
     return content if len(content) <= _LONGEST_CONTENT else sha256(content).digest()
 
 
+def is_passing(values: ValueSet) -> bool:
+    """Whether one of the nodes speaks of values that a text has."""
+    return any(node.passing for node in values)
+
+
+class _Interned(Generic[K, N]):
+    """Nodes by what they are made of; passing ones only while they are used."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[K, N] = {}
+        self._passing: WeakValueDictionary[K, N] = WeakValueDictionary()
+
+    def get(self, key: K) -> N | None:
+        return self._lasting.get(key) or self._passing.get(key)
+
+    def add(self, key: K, node: N) -> N:
+        (self._passing if node.passing else self._lasting)[key] = node
+        return node
+
+
 class NodeTable:
     """The nodes of one schema.
 
@@ -211,15 +248,14 @@ class NodeTable:
         self._formats = formats
         self._dialects = Dialects(dialect)
         self._registry = registry
-        self._unions: dict[frozenset[Node], Either] = {}
+        self._unions: _Interned[frozenset[Node], Either] = _Interned()
         self._dynamic_anchors = DynamicAnchors()
         self._by_identity: dict[tuple[int, Scope], Node] = {}
         self._by_content: dict[tuple[bytes, Scope], Node] = {}
-        self._negations: dict[Node, Negation] = {}
-        self._constants: dict[str, Constant] = {}
+        self._negations: _Interned[Node, Negation] = _Interned()
+        self._constants: _Interned[tuple[str, bool], Constant] = _Interned()
         self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
-        self.asks_for_unique_items = False
         self.is_plainly_supported = True
         """Whether it was certain from the start that the whole schema can be enforced."""
         self._targets: Mapping[str, Any] = {}
@@ -237,7 +273,7 @@ class NodeTable:
         dialect = self._dialects.of(schema, self._registry)
         schemas = self._metaschema.check(schema, dialect, "")
         survey = None if schemas is None else Survey(schema, schemas, dialect)
-        if survey is not None and survey.is_plainly_supported(formats=self._formats):
+        if survey is not None and survey.is_plainly_supported():
             self._targets = survey.targets
             return self._node(schema, Scope("", dialect), "")
         self.is_plainly_supported = False
@@ -271,7 +307,7 @@ class NodeTable:
             return self.no_value if node is self.any_value else self.any_value
         found = self._negations.get(node)
         if found is None:
-            found = self._negations[node] = Negation(self._count(), node)
+            found = self._negations.add(node, Negation(self._count(), node))
         return found
 
     def either(self, nodes: Iterable[Node]) -> Node:
@@ -281,17 +317,32 @@ class NodeTable:
             return self.any_value
         if len(parts) < 2:
             return next(iter(parts), self.no_value)
+        return self._union(parts)
+
+    def undeclared(self, node: Node) -> Node:
+        """The node of the same values, which declares no keys of theirs."""
+        return self._union(frozenset((node,)))
+
+    def _union(self, parts: frozenset[Node]) -> Either:
         found = self._unions.get(parts)
         if found is None:
-            found = self._unions[parts] = Either(self._count(), parts)
+            found = self._unions.add(parts, Either(self._count(), parts))
         return found
 
-    def constant(self, value: object) -> Constant:
-        """The node of one value, as ``json.loads`` makes it, or of a number as a ``Fraction``."""
-        key = json.dumps(value, default=lambda fraction: {"\0": str(fraction)})
+    def constant(self, value: object, *, passing: bool = False) -> Constant:
+        """The node of one value, as ``json.loads`` makes it, maybe with ``Fraction`` numbers.
+
+        Arguments:
+            value: the value.
+            passing: whether it comes from a text.
+        """
+        if passing or isinstance(value, Fraction):
+            key = (canonical_value(value), passing)
+        else:
+            key = (json.dumps(value), passing)
         node = self._constants.get(key)
         if node is None:
-            node = self._constants[key] = Constant(self._count(), "", value)
+            node = self._constants.add(key, Constant(self._count(), value, passing=passing))
         return node
 
     def reference(self, node: SchemaNode, keyword: str) -> Node:
@@ -379,7 +430,6 @@ class NodeTable:
         content = (_content(keywords), scope)
         node = self._by_content.get(content)
         if node is None:
-            self.asks_for_unique_items |= "uniqueItems" in keywords
             made = SchemaNode(self._count(), pointer, keywords, scope, self)
             first = next(iter(keywords))
             if len(keywords) == 1 and first in REFERENCES - dialect.unknown:

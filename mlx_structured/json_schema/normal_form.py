@@ -7,17 +7,16 @@ for arrays and objects it becomes a shape, which says what may come as they are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from functools import partial
 from typing import cast
 
 from mlx_structured.json_schema.array_shape import ArrayShape
-from mlx_structured.json_schema.distinct import Canonical, canonical_scalar
 from mlx_structured.json_schema.emptiness import Emptiness
+from mlx_structured.json_schema.few_values import Few, FewValues
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
-    Count,
-    Exists,
     Formula,
     Holds,
     Items,
@@ -30,13 +29,13 @@ from mlx_structured.json_schema.formula import (
     Within,
     conjunction,
     disjunction,
-    leaves,
     negation,
     parts_of,
     replaced,
 )
 from mlx_structured.json_schema.key_order import key_order
 from mlx_structured.json_schema.keywords import KEYWORDS
+from mlx_structured.json_schema.memo import Memo
 from mlx_structured.json_schema.nodes import (
     CONTAINERS,
     TYPES,
@@ -51,6 +50,7 @@ from mlx_structured.json_schema.nodes import (
     NoValue,
     SchemaNode,
     ValueSet,
+    is_passing,
     json_type,
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
@@ -63,13 +63,8 @@ MAX_SCALARS = 1_000
 """So many scalars are decided value by value, and those that an enum names."""
 
 
-def nodes_of(atom: Formula, table: NodeTable) -> set[Node]:
-    """The nodes that an atom may ask values to satisfy."""
-    if isinstance(atom, (Property, Properties, Exists, Items)):
-        return {atom.value}
-    if isinstance(atom, Count):
-        return {atom.value, table.negation(atom.value)} if atom.most is not None else {atom.value}
-    return set()
+def _is_passing_of_type(key: tuple[ValueSet, JsonType]) -> bool:
+    return is_passing(key[0])
 
 
 def _have_no_scalar_in_common(
@@ -86,19 +81,28 @@ class NormalForm:
         table: the nodes of the schema.
         root: the node of the whole document.
         has_text: whether a nonempty set of numbers has a member that the style can write.
+        listed: the members of a set of numbers that the style can write, ``None`` for more than
+            so many.
     """
 
-    def __init__(self, table: NodeTable, root: Node, has_text: Callable[[NumberSet], bool]) -> None:
+    def __init__(
+        self,
+        table: NodeTable,
+        root: Node,
+        has_text: Callable[[NumberSet], bool],
+        listed: Callable[[NumberSet, int], list[Fraction] | None],
+    ) -> None:
         self.table = table
         self.root: ValueSet = frozenset((root,))
         self._has_text = has_text
-        self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
-        self._expanded: dict[tuple[Node, JsonType], Formula] = {}
-        self._few_values: dict[ValueSet, frozenset[Canonical] | None] = {}
-        self._few: dict[Node, frozenset[Scalar] | None] = {}
-        self._plainly_empty: dict[ValueSet, bool] = {}
-        self._arrays: dict[ValueSet, ArrayShape] = {}
-        self._objects: dict[ValueSet, ObjectShape] = {}
+        self._listed = listed
+        self._scalars: Memo[tuple[ValueSet, JsonType], ScalarSet] = Memo(_is_passing_of_type)
+        self._expanded: Memo[tuple[Node, JsonType], Formula] = Memo(lambda key: key[0].passing)
+        self._few: Memo[Node, frozenset[Scalar] | None] = Memo(lambda node: node.passing)
+        self._plainly_empty: Memo[ValueSet, bool] = Memo(is_passing)
+        self._arrays: Memo[ValueSet, ArrayShape] = Memo(is_passing)
+        self._objects: Memo[ValueSet, ObjectShape] = Memo(is_passing)
+        self._few_values = FewValues(self)
         self._emptiness = Emptiness(self)
 
     def formula(self, node: Node, of: JsonType) -> Formula:
@@ -117,9 +121,9 @@ class NormalForm:
         if isinstance(node, NotString):
             return FALSE if of == "string" else TRUE
         if isinstance(node, Constant):
-            return self._constant_formula(node.value, of)
+            return self._constant_formula(node, of)
         if isinstance(node, Either):
-            return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
+            return self._either_formula(node, of)
         assert isinstance(node, SchemaNode)
         said = []
         for name, value in node.keywords.items():
@@ -130,10 +134,24 @@ class NormalForm:
                     said.append(formula)
         return said[0] if len(said) == 1 else conjunction(said)
 
-    def _constant_formula(self, value: object, of: JsonType) -> Formula:
+    def _either_formula(self, node: Either, of: JsonType) -> Formula:
+        nodes = sorted(node.nodes, key=lambda each: each.index)
+        if of in CONTAINERS:
+            return disjunction(map(Holds, nodes))
+        # Thousands of constants are one set, not as many unions.
+        constants = [
+            each.value
+            for each in nodes
+            if isinstance(each, Constant) and json_type(each.value) == of
+        ]
+        parts = [Holds(each) for each in nodes if not isinstance(each, Constant)]
+        return disjunction([Within(scalar_members(of, constants)), *parts] if constants else parts)
+
+    def _constant_formula(self, node: Constant, of: JsonType) -> Formula:
+        value = node.value
         if json_type(value) != of:
             return FALSE
-        constant = self.table.constant
+        constant = partial(self.table.constant, passing=node.passing)
         if isinstance(value, dict):
             others = complement(literals(value))
             atoms: list[Formula] = [Properties(others, self.table.no_value)]
@@ -294,26 +312,25 @@ class NormalForm:
         inner = node.inner if isinstance(node, Negation) else node
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
 
-    def few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
-        """The values at a position, if they are few scalars; containers count as many."""
-        if values in self._few_values:
-            return self._few_values[values]
-        found = self._find_few_values(values)
-        if not self.is_searching:
-            self._few_values[values] = found
-        return found
+    def few_values(self, values: ValueSet, limit: int, pointer: str) -> Few:
+        """The values at a position, or ``None`` for more; see :meth:`FewValues.of`."""
+        return self._few_values.of(values, limit, pointer)
 
-    def _find_few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
-        if self.array(values) is not None or self.object(values) is not None:
-            return None
-        found = self._scalars_if_few(values)
-        return None if found is None else frozenset(canonical_scalar(x.value) for x in found)
+    def listed_scalars(
+        self, values: ValueSet, of: JsonType, limit: int
+    ) -> Iterable[str | Fraction | bool | None] | None:
+        """The scalars of one type that can be written at a position, or ``None`` for too many."""
+        members = self.scalars(values, of)
+        if isinstance(members, Language):
+            return words(members, limit)
+        return self._listed(members, limit) if isinstance(members, NumberSet) else members
 
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         """The scalars that satisfy the node, if nothing else does and they are few."""
-        if node not in self._few:
-            self._few[node] = self._find_few_scalars(node)
-        return self._few[node]
+        if node in self._few:
+            return self._few.get(node)
+        found = self._few[node] = self._find_few_scalars(node)
+        return found
 
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
@@ -342,8 +359,17 @@ class NormalForm:
 
     @property
     def is_searching(self) -> bool:
-        """Whether the emptiness of some position is being decided, so that "no" isn't final."""
-        return self._emptiness.is_searching
+        """Whether some position is being looked into, so that "no" isn't final."""
+        return self._emptiness.is_searching or self._few_values.is_searching
+
+    @property
+    def doubts(self) -> int:
+        """How many answers were "no" only because their position is being looked into."""
+        return self._emptiness.doubts
+
+    def doubt(self) -> None:
+        """Take "no" for unfinished, as an answer that isn't final took part in it."""
+        self._emptiness.doubt()
 
     def is_nonempty(self, values: ValueSet) -> bool:
         """Whether some finite value, writable in the style, satisfies every node."""
@@ -360,22 +386,6 @@ class NormalForm:
         if isinstance(node, Negation):
             return self.expanded(node.inner, of) is TRUE
         return self.expanded(node, of) is FALSE
-
-    def expand_all(self) -> None:
-        """Take every node that can come into play down to atoms.
-
-        Raises:
-            UnsupportedSchemaError: where the opposite of a keyword may be asked for that has none.
-        """
-        seen = set(self.root)
-        stack = list(self.root)
-        while stack:
-            node = stack.pop()
-            for of in CONTAINERS:
-                for leaf in leaves(self.expanded(node, of)):
-                    new = nodes_of(leaf, self.table) - seen
-                    seen |= new
-                    stack += new
 
     def _find_plainly_empty(self, values: ValueSet) -> bool:
         if any(isinstance(node, NoValue) for node in values):

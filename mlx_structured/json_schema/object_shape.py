@@ -98,6 +98,8 @@ class ObjectShape:
         self.names = tuple(name for name in named if is_writable(name))
         self._index = {name: i for i, name in enumerate(self.names)}
         self._reading = ObjectReading(self.names, self._table)
+        self.ordered = sum(1 << self._index[name] for name in order if name in self._index)
+        """The names that have a place in the declared order, as bits: the first ones."""
         self._counts = any(isinstance(atom, (Size, Exists)) for atom in atoms)
         self._bounds = [
             bound
@@ -106,6 +108,8 @@ class ObjectShape:
             for bound in (atom.low, atom.high)
             if bound is not None
         ]
+        self.most_needed = max(self._bounds, default=0) + len(named) + len(atoms)
+        """If some object fits, one with at most so many keys does."""
         self._by_name: dict[str, set[Node]] = {}
         self._general: list[Properties] = []
         self._values: dict[str, ValueSet] = {}
@@ -200,8 +204,9 @@ class ObjectShape:
         rest = progress.rest
         passed = progress.passed | bit
         if in_order:
-            passed = (bit << 1) - 1
-            rest = self._reading.without(rest, (bit - 1) & ~progress.passed)
+            before = (bit - 1) & self.ordered
+            passed |= before
+            rest = self._reading.without(rest, before & ~progress.passed)
         read, base = self._reading.apart(rest, index)
         after = Progress(passed, base, self._counted(progress), progress.used)
         return self._ways(read, self.values(self.names[index]), after)
@@ -211,9 +216,8 @@ class ObjectShape:
         rest = progress.rest
         passed = progress.passed
         if in_order:
-            everything = (1 << len(self.names)) - 1
-            rest = self._reading.without(rest, everything & ~passed)
-            passed = everything
+            rest = self._reading.without(rest, self.ordered & ~passed)
+            passed |= self.ordered
         if self._is_used_up(progress, each):
             return []
         read = self._reading.read_class(rest, each)
@@ -244,7 +248,8 @@ class ObjectShape:
                 return bool(self.after_other(progress, each, in_order=in_order))
 
             found = StringOutcomes(self.classes.formula, may_follow)
-            self._key_outcomes[progress] = found
+            if not self._form.is_searching:
+                self._key_outcomes[progress] = found
         return [] if found.start() is None else [(None, found)]
 
     def _is_used_up(self, progress: Progress, each: KeyClass) -> bool:
@@ -261,7 +266,9 @@ class ObjectShape:
         key = (read, values, progress)
         found = self._known_ways.get(key)
         if found is None:
-            found = self._known_ways[key] = list(self._find_ways(read, values, progress))
+            found = list(self._find_ways(read, values, progress))
+            if not self._form.is_searching:
+                self._known_ways[key] = found
         return found
 
     def _find_ways(self, read: Formula, values: ValueSet, progress: Progress) -> Iterator[KeyWay]:
@@ -464,7 +471,10 @@ class ObjectShape:
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
-        low = max((part.low for part in parts if isinstance(part, Size)), default=0)
+        sizes = [part for part in parts if isinstance(part, Size)]
+        low = max((part.low for part in sizes), default=0)
+        if any(part.high is not None and part.high < low for part in sizes):
+            return False
         missing = low - progress.written
         left = ((1 << len(self.names)) - 1) & ~progress.passed
         general = [part for part in parts if isinstance(part, Properties)]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
@@ -28,7 +29,7 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
+from mlx_structured.json_schema.nodes import Negation, Node, ValueSet, is_passing
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -160,11 +161,12 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
         if outcome is not FALSE:
             cells.setdefault(outcome, []).append(scalar)
     table = form.table
+    constant = partial(table.constant, passing=is_passing(frozenset(usual)))
     for outcome, scalars in cells.items():
-        yield outcome, held | {table.either(table.constant(each.value) for each in scalars)}
+        yield outcome, held | {table.either(constant(each.value) for each in scalars)}
     outcome = deciding.usual(rest)
     if outcome is not FALSE:
-        named = table.either(table.constant(each.value) for each in singling)
+        named = table.either(constant(each.value) for each in singling)
         yield outcome, held | {table.negation(named)}
 
 

@@ -6,13 +6,12 @@ and whatever it says about strings is one regular language.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
-from mlx_structured.json_schema.nodes import Constant, Either, JsonType, Negation, Node, ValueSet
-from mlx_structured.json_schema.nodes import json_type as type_of
+from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
@@ -91,9 +90,7 @@ def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
         node.scalars[json_type] = None
         try:
             if isinstance(node, Negation):
-                known = complement(_of_node(form, node.inner, json_type), json_type)
-            elif isinstance(node, Either):
-                known = _of_either(form, node, json_type)
+                known = _outside(form, form.formula(node.inner, json_type), json_type)
             else:
                 known = _of_formula(form, form.formula(node, json_type), json_type)
         finally:
@@ -102,23 +99,13 @@ def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
     return cast("ScalarSet", known)
 
 
-def _of_either(form: NormalForm, node: Either, json_type: JsonType) -> ScalarSet:
-    """The constants at once: a union for each of them would be quadratic."""
-    constants = [each.value for each in node.nodes if isinstance(each, Constant)]
-    named = [value for value in constants if type_of(value) == json_type]
-    others = [
-        _of_node(form, each, json_type) for each in node.nodes if not isinstance(each, Constant)
-    ]
-    return unite([scalar_members(json_type, named), *others], json_type)
-
-
 def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
     if isinstance(formula, Within):
         return formula.members
     if isinstance(formula, Holds):
         return _of_node(form, formula.node, json_type)
     if isinstance(formula, OneOf):
-        return _one_of([_of_node(form, node, json_type) for node in formula.nodes], json_type)
+        return _exactly_one(form, formula.nodes, json_type)[1]
     if isinstance(formula, All):
         return intersect([_of_formula(form, x, json_type) for x in formula.parts], json_type)
     if isinstance(formula, Any):
@@ -126,13 +113,33 @@ def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> Scal
     raise AssertionError(f"{formula} says nothing about a {json_type}")
 
 
-def _one_of(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
-    """What is in exactly one of the sets, of the same type."""
-    none, one = _FULL[json_type], _EMPTY[json_type]
-    for each in sets:
-        others = complement(each, json_type)
+def _outside(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
+    """The scalars of one type that surely don't satisfy the formula."""
+    if isinstance(formula, Within):
+        return complement(formula.members, json_type) if formula.others is None else formula.others
+    if isinstance(formula, Holds):
+        return _of_node(form, form.table.negation(formula.node), json_type)
+    if isinstance(formula, OneOf):
+        none, _, more = _exactly_one(form, formula.nodes, json_type)
+        return unite([none, more], json_type)
+    if isinstance(formula, All):
+        return unite([_outside(form, x, json_type) for x in formula.parts], json_type)
+    if isinstance(formula, Any):
+        return intersect([_outside(form, x, json_type) for x in formula.parts], json_type)
+    raise AssertionError(f"{formula} says nothing about a {json_type}")
+
+
+def _exactly_one(
+    form: NormalForm, nodes: Sequence[Node], json_type: JsonType
+) -> tuple[ScalarSet, ScalarSet, ScalarSet]:
+    """The scalars that satisfy none, one, and more of the nodes."""
+    none, one, more = _FULL[json_type], _EMPTY[json_type], _EMPTY[json_type]
+    for node in nodes:
+        inside = _of_node(form, node, json_type)
+        outside = _of_node(form, form.table.negation(node), json_type)
+        more = unite([more, intersect([one, inside], json_type)], json_type)
         one = unite(
-            [intersect([one, others], json_type), intersect([none, each], json_type)], json_type
+            [intersect([one, outside], json_type), intersect([none, inside], json_type)], json_type
         )
-        none = intersect([none, others], json_type)
-    return one
+        none = intersect([none, outside], json_type)
+    return none, one, more

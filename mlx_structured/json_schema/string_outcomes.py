@@ -25,6 +25,9 @@ from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
 from mlx_structured.languages.partition import WHOLE, refine
 
+MANY_LANGUAGES = 12
+"""Where more endless languages are open, masks would have to follow too many combinations."""
+
 MAX_STATES = 20_000
 """So many states are looked at for one question before it is given up."""
 
@@ -55,6 +58,24 @@ class StringOutcomes:
             if left not in found:
                 found.add(left)
                 yield left
+
+    def words(self, limit: int) -> list[tuple[str, Formula]] | None:
+        """All strings with what each leaves to hold, or ``None`` if there are more."""
+        found: list[tuple[str, Formula]] = []
+        level = [("", state)] if (state := self.start()) is not None else []
+        while level:
+            found += [(text, each.label) for text, each in level if each.label is not None]
+            following: list[tuple[str, StringState]] = []
+            for text, each in level:
+                for low, high, after in each.arcs():
+                    # Each beginning is the beginning of some string.
+                    if len(following) + high - low >= limit:
+                        return None
+                    following += [(text + chr(point), after) for point in range(low, high + 1)]
+            if len(found) > limit:
+                return None
+            level = following
+        return found
 
     def _named_words(self) -> Iterator[str]:
         for atom in dict.fromkeys(leaves(self._formula)):
@@ -138,6 +159,17 @@ class StringState:
         self._outcomes = outcomes
         self._formula = formula
         self.label = label
+
+    @property
+    def stepwise(self) -> bool:
+        """Where so many languages are open that nearly each text leads to another state."""
+        languages = dict.fromkeys(
+            atom.members
+            for atom in leaves(self._formula)
+            if isinstance(atom, Within) and isinstance(atom.members, Language)
+        )
+        endless = [each for each in languages if not isinstance(each, Literals)]
+        return len(endless) > MANY_LANGUAGES or any(each.stepwise for each in endless)
 
     def arcs(self) -> list[tuple[int, int, StringState]]:
         """(first code point, last code point, next state), in order."""

@@ -19,7 +19,6 @@ LONGEST_CHAIN = 64
 """Of longer chains of references it takes a look at every part to tell."""
 
 _DYNAMIC = frozenset({"$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"})
-_NEGATING = frozenset({"not", "if", "oneOf", "maxContains"})
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE_MAPS = ("dependentSchemas", "dependencies")
@@ -48,30 +47,16 @@ class Survey:
         self.targets: Mapping[str, Any] = {}
         """Where the references lead, once :meth:`is_plainly_supported` was found true."""
 
-    def is_plainly_supported(self, *, formats: bool) -> bool:
+    def is_plainly_supported(self) -> bool:
         """Whether each keyword of every subschema can be enforced, and no reference goes astray.
 
         If it isn't certain the answer is no.
-
-        Arguments:
-            formats: whether ``format`` is enforced.
         """
         words = self._words
         if not self._is_one_resource or words & _DYNAMIC or words & self._dialect.unknown:
             return False
-        if "uniqueItems" in words and words & _NEGATING:
-            return False
         if not all(map(_is_readable, self._patterns())):
             return False
-        if formats and "format" in words:
-            # Keywords need nodes, and nodes need this.
-            from mlx_structured.json_schema.keywords.strings import (  # noqa: PLC0415
-                UNSUPPORTED_FORMATS,
-            )
-
-            named = {each["format"] for each in self._schemas if "format" in each}
-            if named & UNSUPPORTED_FORMATS:
-                return False
         return "$ref" not in words or self._has_plain_references()
 
     def _patterns(self) -> Iterator[str]:

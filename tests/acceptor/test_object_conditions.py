@@ -216,3 +216,23 @@ def test_a_thousand_keys_are_all_refused_a_second_time() -> None:
     assert accepts_end(advance(reached, b', "key 1000": 0}'))
     for i in (0, 500, 999):
         assert not advance(reached, f', "key {i}"'.encode())
+
+
+def test_objects_of_strings_told_apart_are_listed_for_items_that_must_differ() -> None:
+    branches = [
+        {
+            "properties": {"k": {"enum": [kind]}, "n": {"const": number}},
+            "required": ["k", "n"],
+            "additionalProperties": False,
+        }
+        for kind, number in zip("abcde", range(5), strict=True)
+    ]
+    schema = {"type": "array", "uniqueItems": True, "items": {"anyOf": branches}}
+    five = [{"k": kind, "n": number} for kind, number in zip("abcde", range(5), strict=True)]
+    acceptor = compile_json_schema({**schema, "items": {"type": "object", "anyOf": branches}})
+    assert acceptor.accepts(json.dumps(five))
+    assert not acceptor.accepts_prefix(json.dumps(five)[:-1] + ",")
+    with pytest.raises(UnsatisfiableSchemaError):
+        compile_json_schema(
+            {**schema, "minItems": 6, "items": {"type": "object", "anyOf": branches}}
+        )
