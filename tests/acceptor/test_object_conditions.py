@@ -227,12 +227,11 @@ def test_objects_of_strings_told_apart_are_listed_for_items_that_must_differ() -
         }
         for kind, number in zip("abcde", range(5), strict=True)
     ]
-    schema = {"type": "array", "uniqueItems": True, "items": {"anyOf": branches}}
+    items = {"type": "object", "anyOf": branches}
+    schema = {"type": "array", "uniqueItems": True, "items": items}
     five = [{"k": kind, "n": number} for kind, number in zip("abcde", range(5), strict=True)]
-    acceptor = compile_json_schema({**schema, "items": {"type": "object", "anyOf": branches}})
+    acceptor = compile_json_schema(schema)
     assert acceptor.accepts(json.dumps(five))
     assert not acceptor.accepts_prefix(json.dumps(five)[:-1] + ",")
     with pytest.raises(UnsatisfiableSchemaError):
-        compile_json_schema(
-            {**schema, "minItems": 6, "items": {"type": "object", "anyOf": branches}}
-        )
+        compile_json_schema({**schema, "minItems": 6})
