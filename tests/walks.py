@@ -16,7 +16,7 @@ from mlx_structured.automaton.example_document import example_ending
 from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import StringState
-from mlx_structured.languages.language import example
+from mlx_structured.languages.language import Language, example
 
 CLOSINGS = [b"}", b"]"] + [
     b"\n" + b"  " * depth + bracket for depth in range(12) for bracket in (b"}", b"]")
@@ -97,7 +97,7 @@ def next_of_shortest_string(
         machine = each.lexeme.machine
         if isinstance(machine, NameState):
             rests += [(prefix + rest not in required, rest) for rest in _rests(machine)]
-        else:
+        elif isinstance(machine, Language):
             rests.append((True, example(machine)))
     if not rests:
         return None

@@ -10,6 +10,7 @@ what the lexeme may end in this state: ``None`` if it may not, otherwise what th
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from weakref import WeakValueDictionary
 
 DONE: Hashable = "done"
 LAST: Hashable = "last"
@@ -72,9 +73,12 @@ class End(LexemeState):
 
 END = End(DONE)
 
-_ends: dict[Hashable, End] = {DONE: END}
+_ends: WeakValueDictionary[Hashable, End] = WeakValueDictionary({DONE: END})
 
 
 def end_of(label: Hashable) -> End:
     """The state after a lexeme that ended as ``label`` and can't go on."""
-    return _ends.setdefault(label, End(label))
+    state = _ends.get(label)
+    if state is None:
+        state = _ends[label] = End(label)
+    return state

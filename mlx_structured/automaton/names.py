@@ -69,6 +69,11 @@ class NameState:
         ends = node.ends
         self.label = ends if ends is not None and allowed >> ends & 1 else None
 
+    @property
+    def stepwise(self) -> bool:
+        """Never."""
+        return False
+
     def arcs(self) -> list[tuple[int, int, NameState]]:
         """(first code point, last code point, next state), in order."""
         allowed = self._allowed

@@ -12,22 +12,26 @@ remembered by their text, because none may come twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
+from mlx_structured.automaton.link import Captured, Configuration, Link
 from mlx_structured.automaton.names import name_trie
 from mlx_structured.automaton.string_lexeme import string_lexeme
-from mlx_structured.json_schema.nodes import ValueSet
+from mlx_structured.automaton.utf8 import Machine
+from mlx_structured.automaton.written_keys import NO_KEYS, WrittenKeys, unwritten
+from mlx_structured.json_schema.formula import Formula
+from mlx_structured.json_schema.key_classes import KeyClass
 from mlx_structured.json_schema.object_shape import KeyWay, ObjectShape, Progress
-from mlx_structured.languages.language import Language, complement, intersection, is_empty, literals
+from mlx_structured.json_schema.string_outcomes import StringOutcomes
+from mlx_structured.languages.language import Language
 
 if TYPE_CHECKING:
     from mlx_structured.automaton.grammar import Grammar
 
 OPEN, COMMA, NAME, OTHER, COLON, VALUE = "open", "comma", "name", "other", "colon", "value"
 
-OtherKey = str | Unknown
+MAX_REMEMBERED = 256
 
 
 class ObjectState(NamedTuple):
@@ -37,13 +41,28 @@ class ObjectState(NamedTuple):
         phase: what is read.
         progress: how far the object is written.
         others: the other keys written.
-        detail: for OTHER the index of the key's class, for COLON what must hold of the value.
+        is_uncertain: whether some other key is written that isn't known.
+        detail: for OTHER the key's class, unless the lexeme tells it, for COLON the way to go on,
+            for VALUE the strings that are told apart, if any.
     """
 
     phase: str
     progress: Progress
-    others: frozenset[OtherKey]
-    detail: int | ValueSet | None = None
+    others: WrittenKeys
+    is_uncertain: bool = False
+    detail: KeyClass | KeyWay | StringOutcomes | None = None
+
+
+class NextKeys(NamedTuple):
+    """The keys that may come next.
+
+    Arguments:
+        names: bits.
+        others: without those written, with their class unless the machine tells it.
+    """
+
+    names: int
+    others: tuple[tuple[KeyClass | None, Machine], ...]
 
 
 class ObjectNetwork:
@@ -56,10 +75,11 @@ class ObjectNetwork:
         self._all = (1 << len(shape.names)) - 1
         self._judged = 0
         self._possible = 0
+        self._next_keys: dict[Progress, NextKeys] = {}
 
     def begin(self, link: Link) -> Configuration:
         """The configuration before the opening brace; ``link`` goes on after the object."""
-        opened = link.child(self, ObjectState(OPEN, self._shape.start, frozenset()))
+        opened = link.child(self, ObjectState(OPEN, self._shape.start, NO_KEYS))
         return opened.configuration(self._grammar.punctuation.open_brace)
 
     def follow(
@@ -70,11 +90,11 @@ class ObjectNetwork:
         if at.phase == NAME:
             return self._after_name(link, at, cast("int", label))
         if at.phase == OTHER:
-            return self._after_other(link, at, captured)
+            return self._after_other(link, at, label, captured)
         if at.phase == COLON:
             return self._after_colon(link, at)
         if at.phase == VALUE:
-            return self._after_value(link, at)
+            return self._after_value(link, at, label)
         return self._after_open(link, at) if at.phase == OPEN else self._keys(link, at)
 
     def _after_open(self, link: Link, state: ObjectState) -> list[Configuration]:
@@ -89,28 +109,42 @@ class ObjectNetwork:
 
     def _after_name(self, link: Link, state: ObjectState, index: int) -> list[Configuration]:
         ways = self._shape.after_name(state.progress, index, in_order=self._declared)
-        return [self._colon(link, way, state.others) for way in ways]
+        return [self._colon(link, state, way) for way in ways]
 
     def _after_other(
-        self, link: Link, state: ObjectState, captured: Captured
+        self, link: Link, state: ObjectState, label: Hashable, captured: Captured
     ) -> list[Configuration]:
-        key: OtherKey = json.loads(captured) if isinstance(captured, bytes) else Unknown.TEXT
-        index = cast("int", state.detail)
-        ways = self._shape.after_other(state.progress, index, in_order=self._declared)
-        return [self._colon(link, way, state.others | {key}) for way in ways]
+        each = cast("KeyClass | None", state.detail)
+        if each is None:
+            each = self._shape.classes.leaving(cast("Formula", label))
+        if isinstance(captured, bytes):
+            state = state._replace(others=state.others.with_key(json.loads(captured)))
+        else:
+            state = state._replace(is_uncertain=True)
+        ways = self._shape.after_other(state.progress, each, in_order=self._declared)
+        return [self._colon(link, state, way) for way in ways]
 
-    def _colon(self, link: Link, way: KeyWay, others: frozenset[OtherKey]) -> Configuration:
-        colon = link.sibling(ObjectState(COLON, way.progress, others, way.values))
+    def _colon(self, link: Link, state: ObjectState, way: KeyWay) -> Configuration:
+        colon = link.sibling(state._replace(phase=COLON, progress=way.progress, detail=way))
         return colon.configuration(self._grammar.punctuation.colon)
 
     def _after_colon(self, link: Link, state: ObjectState) -> list[Configuration]:
-        value = link.sibling(ObjectState(VALUE, state.progress, state.others))
-        return self._grammar.begin(cast("ValueSet", state.detail), value)
+        way = cast("KeyWay", state.detail)
+        value = link.sibling(state._replace(phase=VALUE, detail=way.strings))
+        if way.strings is None:
+            return self._grammar.begin(way.values, value)
+        start = way.strings.start()
+        assert start is not None
+        return [value.configuration(string_lexeme(start, self._grammar.style.spelling))]
 
-    def _after_value(self, link: Link, state: ObjectState) -> list[Configuration]:
+    def _after_value(self, link: Link, state: ObjectState, label: Hashable) -> list[Configuration]:
+        if state.detail is not None:
+            progress = self._shape.after_string(state.progress, cast("Formula", label))
+            state = state._replace(progress=progress, detail=None)
         punctuation = self._grammar.punctuation
         follow = []
-        if self._allowed_names(state.progress) or any(self._other_keys(state)):
+        following = self._following(state.progress)
+        if following.names or any(self._unwritten(state, following)):
             comma = punctuation.comma(link.depth)
             follow.append(link.sibling(state._replace(phase=COMMA)).configuration(comma))
         if self._shape.may_close(state.progress):
@@ -120,16 +154,35 @@ class ObjectNetwork:
 
     def _keys(self, link: Link, state: ObjectState) -> list[Configuration]:
         spelling = self._grammar.style.spelling
+        following = self._following(state.progress)
         keys = []
-        allowed = self._allowed_names(state.progress)
-        if allowed:
-            names = name_trie(self._shape.names).start(allowed)
-            named = link.sibling(ObjectState(NAME, state.progress, state.others))
+        if following.names:
+            names = name_trie(self._shape.names).start(following.names)
+            named = link.sibling(state._replace(phase=NAME))
             keys.append(named.configuration(string_lexeme(names, spelling)))
-        for index, language in self._other_keys(state):
-            other = link.sibling(ObjectState(OTHER, state.progress, state.others, index))
-            keys.append(other.configuration(string_lexeme(language, spelling)))
+        for each, machine in self._unwritten(state, following):
+            other = link.sibling(state._replace(phase=OTHER, detail=each))
+            keys.append(other.configuration(string_lexeme(machine, spelling)))
         return keys
+
+    def _following(self, progress: Progress) -> NextKeys:
+        """The keys that may come next, but for those written; asked before the comma and after."""
+        found = self._next_keys.get(progress)
+        if found is None:
+            if len(self._next_keys) >= MAX_REMEMBERED:
+                self._next_keys.clear()
+            names = self._allowed_names(progress)
+            found = self._next_keys[progress] = NextKeys(names, tuple(self._other_keys(progress)))
+        return found
+
+    @staticmethod
+    def _unwritten(
+        state: ObjectState, following: NextKeys
+    ) -> Iterator[tuple[KeyClass | None, Machine]]:
+        for each, machine in following.others:
+            rest = unwritten(machine, state.others)
+            if rest is not None:
+                yield each, rest
 
     def _allowed_names(self, progress: Progress) -> int:
         """The names that may come next, as bits."""
@@ -164,21 +217,18 @@ class ObjectNetwork:
         self._judged |= names
         return self._possible
 
-    def _other_keys(self, state: ObjectState) -> Iterable[tuple[int, Language]]:
-        """The classes of other keys that may come next, without the keys written."""
+    def _other_keys(self, progress: Progress) -> Iterator[tuple[KeyClass | None, Machine]]:
+        """The classes of other keys that may come next."""
         required = self._shape.required & self._shape.ordered
-        if self._declared and required & ~state.progress.passed:
+        if self._declared and required & ~progress.passed:
             return
-        written = [key for key in state.others if isinstance(key, str)]
-        for index, each in enumerate(self._shape.classes()):
-            if not self._shape.after_other(state.progress, index, in_order=self._declared):
-                continue
-            keys = each.keys
-            if written:
-                keys = intersection([keys, complement(literals(written))])
-                if is_empty(keys):
-                    continue
-            yield index, keys
+        for each, keys in self._shape.other_keys(progress, in_order=self._declared):
+            if isinstance(keys, Language):
+                yield each, keys
+            else:
+                start = keys.start()
+                assert start is not None
+                yield each, start
 
     def captures(self, state: Hashable) -> bool:
         """While a key is read that the schema doesn't name."""
@@ -190,5 +240,5 @@ class ObjectNetwork:
 
     def is_uncertain(self, state: Hashable) -> bool:
         """Where an unknown key may come again."""
-        phase, _, others, _ = cast("ObjectState", state)
-        return phase == OTHER and Unknown.TEXT in others
+        at = cast("ObjectState", state)
+        return at.phase == OTHER and at.is_uncertain

@@ -21,7 +21,7 @@ from mlx_structured.automaton.utf8 import (
 )
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
-from mlx_structured.languages.language import EVERYTHING
+from mlx_structured.languages.language import EVERYTHING, Language
 from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
 
@@ -71,7 +71,7 @@ class StringState(CharacterState):
                 return machine.text().transitions
             if isinstance(machine, Literals):
                 return words_lexeme(machine.words).transitions
-            words = excluded_words(machine)
+            words = excluded_words(machine) if isinstance(machine, Language) else None
             if words is not None:
                 plain = string_body(EVERYTHING, self.spelling)
                 others = other_words_lexeme(words, plain)
@@ -182,9 +182,10 @@ class EscapeState(LexemeState):
         if not any_spelling:
             taken = set(_NAMED_ESCAPES.values())
             arcs = [
-                (character, character, clip(arcs, character, character)[0][2])
-                for character in range(0x20)
-                if character not in taken and clip(arcs, character, character)
+                (character, character, target)
+                for low, high, target in clip(arcs, 0, 0x1F)
+                for character in range(low, high + 1)
+                if character not in taken
             ]
         if arcs:
             transitions[0x75] = HexState(arcs, 0, 4, _HEX_BOTH if any_spelling else _HEX_LOWER)

@@ -1,7 +1,8 @@
 """Characters as bytes: a machine that reads characters, written in UTF-8.
 
-The machine is a regular language or a set of names. UTF-8 is one layer above it, so that classes
-of characters stay small sets of ranges. Unpaired surrogates are no characters and can't be written.
+The machine is a regular language, or a set of names or of outcomes, which tell the network as what
+a text ended. UTF-8 is one layer above it, so that classes of characters stay small sets of ranges.
+Unpaired surrogates are no characters and can't be written.
 """
 
 from __future__ import annotations
@@ -9,15 +10,33 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.automaton.names import NameState
 from mlx_structured.languages.language import Language, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
 
-Machine: TypeAlias = "Language | NameState"
+
+class LabelledMachine(Protocol):
+    """A machine that tells texts apart."""
+
+    @property
+    def label(self) -> Hashable | None:
+        """As what the text ends here, ``None`` where it may not end."""
+        ...
+
+    @property
+    def stepwise(self) -> bool:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        ...
+
+    def arcs(self) -> Sequence[tuple[int, int, Machine]]:
+        """(first code point, last code point, next state), in order, without dead ends."""
+        ...
+
+
+Machine: TypeAlias = "Language | LabelledMachine"
 Arc: TypeAlias = "tuple[int, int, LexemeState]"
 
 
@@ -38,7 +57,8 @@ def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
 _LEADS = tuple(_lead_bytes())
 
 
-def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+def language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+    """The characters that may come next: (first code point, last code point, what may follow)."""
     partition = language.partition
     targets = [language.derivative(character) for character in partition.representatives]
     alive = [not is_empty(target) for target in targets]
@@ -66,7 +86,7 @@ class CharacterState(LexemeState):
 
     @property
     def stepwise(self) -> bool:
-        return isinstance(self.machine, Language) and self.machine.stepwise
+        return self.machine.stepwise
 
     def reading(self, machine: Machine) -> CharacterState:
         """The interned state of the same form with another machine."""
@@ -76,7 +96,7 @@ class CharacterState(LexemeState):
         """The characters that may follow, with the states after them."""
         machine = self.machine
         found: Iterable[tuple[int, int, Machine]] = (
-            _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
+            language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
         )
         arcs: list[Arc] = []
         states: dict[Machine, CharacterState] = {}

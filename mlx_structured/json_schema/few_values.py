@@ -179,12 +179,26 @@ class FewValues:
                 yield canonical_object({json.dumps(key): value for key, value in members})
             for key, ways in self._keys(shape, members, progress, most_keys):
                 for way in ways:
-                    for value in sorted(self._known_few(way.values, limit)):
+                    for value, after in self._under_key(shape, way, limit):
                         more = (*members, (key, value))
-                        if (place := (frozenset(more), way.progress)) not in seen:
+                        if (place := (frozenset(more), after)) not in seen:
                             seen.add(place)
-                            stack.append((more, way.progress))
+                            stack.append((more, after))
             steps = self._counted(steps)
+
+    def _under_key(
+        self, shape: ObjectShape, way: KeyWay, limit: int
+    ) -> Iterator[tuple[Canonical, Progress]]:
+        if way.strings is None:
+            yield from (
+                (value, way.progress) for value in sorted(self._known_few(way.values, limit))
+            )
+            return
+        told_apart = way.strings.words(limit)
+        if told_apart is None:
+            raise _TooManyError
+        for text, left in told_apart:
+            yield canonical_value(text), shape.after_string(way.progress, left)
 
     def _keys(
         self,
@@ -202,11 +216,11 @@ class FewValues:
             if required >> index & 1:
                 return
         written = {key for key, _ in members}
-        for index, each in enumerate(shape.classes()):
-            ways = shape.after_other(progress, index, in_order=True)
+        for each in shape.classes:
+            ways = shape.after_other(progress, each, in_order=True)
             if not ways:
                 continue
-            keys = words(each.keys, most)
+            keys = words(shape.classes.keys(each), most)
             if keys is None:
                 raise _TooManyError
             for key in keys:

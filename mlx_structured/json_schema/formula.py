@@ -190,9 +190,16 @@ class Here:
     value: Node
 
 
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The key that is read now is in the language."""
+
+    keys: Language
+
+
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
 ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
-Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
+Atom: TypeAlias = Within | Here | Matched | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
 TRUE = All(())

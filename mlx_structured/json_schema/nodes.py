@@ -104,6 +104,12 @@ class NoValue(Node):
     __slots__ = ()
 
 
+class NotString(Node):
+    """Satisfied by every value but strings."""
+
+    __slots__ = ()
+
+
 class Constant(Node):
     """Satisfied by one value."""
 
@@ -257,7 +263,8 @@ class NodeTable:
         self._root_uri = ""
         self.any_value = AnyValue(0, "", is_plain=True)
         self.no_value = NoValue(1, "", _NO_TYPE)
-        self._size = 1
+        self.not_string = NotString(2, "", _EVERY_TYPE - {"string"})
+        self._size = 2
 
     def root(self, schema: Any) -> Node:
         """The node of a whole document. Raises ``SchemaError`` if it isn't valid."""

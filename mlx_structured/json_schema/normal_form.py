@@ -46,6 +46,7 @@ from mlx_structured.json_schema.nodes import (
     Negation,
     Node,
     NodeTable,
+    NotString,
     NoValue,
     SchemaNode,
     ValueSet,
@@ -59,11 +60,18 @@ from mlx_structured.languages.language import Language, complement, is_empty, li
 from mlx_structured.languages.number_set import NumberSet
 
 MAX_SCALARS = 1_000
-"""Enums up to this size are decided value by value."""
+"""So many scalars are decided value by value, and those that an enum names."""
 
 
 def _is_passing_of_type(key: tuple[ValueSet, JsonType]) -> bool:
     return is_passing(key[0])
+
+
+def _have_no_scalar_in_common(
+    one: dict[str, frozenset[Scalar]], other: dict[str, frozenset[Scalar]]
+) -> bool:
+    """Whether some key must have a value that is named for both, but not the same one."""
+    return any(few.isdisjoint(other[name]) for name, few in one.items() if name in other)
 
 
 class NormalForm:
@@ -110,6 +118,8 @@ class NormalForm:
             return TRUE
         if isinstance(node, NoValue):
             return FALSE
+        if isinstance(node, NotString):
+            return FALSE if of == "string" else TRUE
         if isinstance(node, Constant):
             return self._constant_formula(node, of)
         if isinstance(node, Either):
@@ -201,6 +211,7 @@ class NormalForm:
     def _one_of(self, nodes: tuple[Node, ...], of: JsonType) -> Formula:
         """One branch holds, and none of those that can hold together with it."""
         formulas = [self.expanded(node, of) for node in nodes]
+        named = [self._named_scalars(formula) for formula in formulas]
         opposites: dict[int, Formula] = {}
 
         def opposite(index: int) -> Formula:
@@ -215,12 +226,26 @@ class NormalForm:
                     *(
                         opposite(j)
                         for j, other in enumerate(formulas)
-                        if j != i and not self._is_plainly_apart(formula, other)
+                        if j != i
+                        and not _have_no_scalar_in_common(named[i], named[j])
+                        and not self._is_plainly_apart(formula, other)
                     ),
                 ]
             )
             for i, formula in enumerate(formulas)
         )
+
+    def _named_scalars(self, formula: Formula) -> dict[str, frozenset[Scalar]]:
+        """The few scalars that may stand under required keys."""
+        parts = parts_of(formula)
+        required = {part.name for part in parts if isinstance(part, Required)}
+        found: dict[str, frozenset[Scalar]] = {}
+        for part in parts:
+            if isinstance(part, Property) and part.name in required:
+                few = self.few_scalars(part.value)
+                if few is not None:
+                    found[part.name] = found.get(part.name, few) & few
+        return found
 
     def _is_plainly_apart(self, one: Formula, other: Formula) -> bool:
         """Whether both need a value under the same key that no value is."""
@@ -310,18 +335,21 @@ class NormalForm:
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
             return None
-        return self._scalars_if_few(frozenset((node,)))
+        named = node.keywords.get("enum", ()) if isinstance(node, SchemaNode) else ()
+        return self._scalars_if_few(frozenset((node,)), max(MAX_SCALARS, len(named)))
 
-    def _scalars_if_few(self, position: ValueSet) -> frozenset[Scalar] | None:
+    def _scalars_if_few(
+        self, position: ValueSet, most: int = MAX_SCALARS
+    ) -> frozenset[Scalar] | None:
         found: list[Scalar] = []
         for of in TYPES:
             if of in CONTAINERS:
                 continue
             members = self.scalars(position, of)
             if isinstance(members, Language):
-                values: Iterable[object] | None = words(members, MAX_SCALARS)
+                values: Iterable[object] | None = words(members, most)
             elif isinstance(members, NumberSet):
-                values = members.values(MAX_SCALARS)
+                values = members.values(most)
             else:
                 values = members
             if values is None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
@@ -20,18 +19,20 @@ from mlx_structured.json_schema.formula import (
     Required,
     Size,
     conjunction,
-    disjunction,
     leaves,
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.key_classes import key_classes
+from mlx_structured.json_schema.key_classes import KeyClass, KeyClasses
 from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.nodes import Node, ValueSet
-from mlx_structured.json_schema.residual import Branch, branches
+from mlx_structured.json_schema.object_reading import ObjectReading
+from mlx_structured.json_schema.residual import Branch, branches, conditions_of
+from mlx_structured.json_schema.string_outcomes import StringOutcomes, within
 from mlx_structured.languages.language import (
+    EMPTY,
+    EVERYTHING,
     Language,
-    is_subset,
     matches,
     words,
 )
@@ -41,16 +42,9 @@ if TYPE_CHECKING:
 
 MAX_SEARCH = 20_000
 
-
-class KeyClass(NamedTuple):
-    """Keys that the schema doesn't name and that share what may stand under them.
-
-    ``size`` is how many there are, ``None`` for more than any schema asks for.
-    """
-
-    keys: Language
-    values: ValueSet
-    size: int | None
+MANY_CONDITIONS = 4
+"""So many conditions on one string are followed together; fewer split the strings into parts,
+which are languages that all schemas share."""
 
 
 class Progress(NamedTuple):
@@ -60,20 +54,26 @@ class Progress(NamedTuple):
         passed: bits of the names that can't come any more.
         rest: what has to hold of the keys to come, beyond what always holds.
         written: keys written, as far as it matters.
-        used: keys written of each class, as far as it matters.
+        used: pairs of a class of finitely many keys and how many of them are written, as far as it
+            matters.
     """
 
     passed: int
     rest: Formula
     written: int
-    used: tuple[int, ...]
+    used: tuple[tuple[int, int], ...]
 
 
 class KeyWay(NamedTuple):
-    """One way to go on after a key: what may stand under it, and how far the object is then."""
+    """One way to go on after a key: what may stand under it, and how far the object is then.
+
+    ``strings`` are the only values of the way where they are told apart: what each leaves to hold
+    takes the place of the progress's rest.
+    """
 
     values: ValueSet
     progress: Progress
+    strings: StringOutcomes | None = None
 
 
 class ObjectShape:
@@ -97,6 +97,7 @@ class ObjectShape:
         named |= dict.fromkeys(a.name for a in atoms if isinstance(a, (Required, Property)))
         self.names = tuple(name for name in named if is_writable(name))
         self._index = {name: i for i, name in enumerate(self.names)}
+        self._reading = ObjectReading(self.names, self._table)
         self.ordered = sum(1 << self._index[name] for name in order if name in self._index)
         """The names that have a place in the declared order, as bits: the first ones."""
         self._counts = any(isinstance(atom, (Size, Exists)) for atom in atoms)
@@ -112,7 +113,8 @@ class ObjectShape:
         self._by_name: dict[str, set[Node]] = {}
         self._general: list[Properties] = []
         self._values: dict[str, ValueSet] = {}
-        self._languages = {a.keys for a in atoms if isinstance(a, (Properties, Exists))}
+        languages = {a.keys for a in atoms if isinstance(a, (Properties, Exists))}
+        self.classes = KeyClasses(self.names, languages)
         required = 0
         rest: list[Formula] = []
         self.is_possible = True
@@ -132,16 +134,17 @@ class ObjectShape:
                 rest.append(part)
         self.required = required
         self.rest = replaced(conjunction(rest), self._without_unwritable)
-        self._mentioned_memo: dict[Formula, int] = {}
-        self._after: dict[tuple[Formula, int, bool], Formula] = {}
+        self._known_branches: dict[tuple[Formula, ValueSet], list[Branch]] = {}
         self._feasible: dict[Progress, bool] = {}
         self._known_ways: dict[tuple[Formula, ValueSet, Progress], list[KeyWay]] = {}
-        self._classes: tuple[KeyClass, ...] | None = None
+        self._class_values: dict[KeyClass, ValueSet] = {}
+        self._class_sizes: dict[KeyClass, int | None] = {}
+        self._key_outcomes: dict[Progress, StringOutcomes] = {}
 
     @property
     def start(self) -> Progress:
         """Nothing written."""
-        return Progress(0, self.rest, 0, (0,) * len(self.classes()) if self._counts else ())
+        return Progress(0, self.rest, 0, ())
 
     def _without_unwritable(self, atom: Formula) -> Formula:
         if isinstance(atom, (Required, Property)) and atom.name not in self._index:
@@ -157,18 +160,20 @@ class ObjectShape:
             found = self._values[name] = self._position(nodes)
         return found
 
-    def classes(self) -> tuple[KeyClass, ...]:
-        """The keys without a name, by what may stand under them."""
-        if self._classes is None:
-            languages = sorted(self._languages, key=lambda each: each.serial)
-            self._classes = tuple(map(self._class, key_classes(self.names, languages)))
-        return self._classes
+    def _values_of(self, each: KeyClass) -> ValueSet:
+        """What must hold of the value under a key of the class, whatever else is there."""
+        found = self._class_values.get(each)
+        if found is None:
+            nodes = {atom.value for atom in self._general if atom.keys in each.matched}
+            found = self._class_values[each] = self._position(nodes)
+        return found
 
-    def _class(self, keys: Language) -> KeyClass:
-        nodes = {atom.value for atom in self._general if is_subset(keys, atom.keys)}
-        limit = max(self._bounds, default=0) + 8
-        members = words(keys, limit) if self._counts else None
-        return KeyClass(keys, self._position(nodes), None if members is None else len(members))
+    def _size_of(self, each: KeyClass) -> int | None:
+        """How many keys the class has, ``None`` for more than any schema asks for."""
+        if each not in self._class_sizes:
+            members = words(self.classes.keys(each), max(self._bounds, default=0) + 8)
+            self._class_sizes[each] = None if members is None else len(members)
+        return self._class_sizes[each]
 
     def _position(self, nodes: Iterable[Node]) -> ValueSet:
         return frozenset(nodes) - {self._table.any_value} or frozenset({self._table.any_value})
@@ -201,112 +206,126 @@ class ObjectShape:
         if in_order:
             before = (bit - 1) & self.ordered
             passed |= before
-            rest = self.without(rest, before & ~progress.passed)
-        name = self.names[index]
-        read = self._read(rest, index, partial(self._at_name, name=name))
-        after = Progress(passed, TRUE, self._counted(progress), progress.used)
-        return self._ways(read, self.values(name), after)
+            rest = self._reading.without(rest, before & ~progress.passed)
+        read, base = self._reading.apart(rest, index)
+        after = Progress(passed, base, self._counted(progress), progress.used)
+        return self._ways(read, self.values(self.names[index]), after)
 
-    def after_other(self, progress: Progress, index: int, *, in_order: bool) -> list[KeyWay]:
-        """The ways to go on after a key of the class with that index."""
+    def after_other(self, progress: Progress, each: KeyClass, *, in_order: bool) -> list[KeyWay]:
+        """The ways to go on after a key of the class."""
         rest = progress.rest
         passed = progress.passed
         if in_order:
-            rest = self.without(rest, self.ordered & ~passed)
+            rest = self._reading.without(rest, self.ordered & ~passed)
             passed |= self.ordered
-        each = self.classes()[index]
-        if each.size is not None and progress.used and progress.used[index] >= each.size:
+        if self._is_used_up(progress, each):
             return []
-        read = self._read(rest, -1 - index, partial(self._at_class, each=each))
-        after = Progress(passed, TRUE, self._counted(progress), self._used(progress, index))
-        return self._ways(read, each.values, after)
+        read = self._reading.read_class(rest, each)
+        after = Progress(passed, TRUE, self._counted(progress), self._used(progress, each))
+        return self._ways(read, self._values_of(each), after)
+
+    def after_string(self, progress: Progress, left: Formula) -> Progress:
+        """How far the object is after one of the strings that are told apart."""
+        return progress._replace(rest=conjunction([progress.rest, left]))
+
+    def other_keys(
+        self, progress: Progress, *, in_order: bool
+    ) -> list[tuple[KeyClass | None, Language | StringOutcomes]]:
+        """The keys without a name that may come next: by class, or many classes together."""
+        if self.is_settled(progress):
+            progress = progress._replace(passed=0)
+        if not self.classes.are_many:
+            return [
+                (each, self.classes.keys(each))
+                for each in self.classes
+                if self.after_other(progress, each, in_order=in_order)
+            ]
+        found = self._key_outcomes.get(progress)
+        if found is None:
+
+            def may_follow(matched: Formula) -> bool:
+                each = self.classes.leaving(matched)
+                return bool(self.after_other(progress, each, in_order=in_order))
+
+            found = StringOutcomes(self.classes.formula, may_follow)
+            if not self._form.is_searching:
+                self._key_outcomes[progress] = found
+        return [] if found.start() is None else [(None, found)]
+
+    def _is_used_up(self, progress: Progress, each: KeyClass) -> bool:
+        if not self._counts:
+            return False
+        size = self._size_of(each)
+        return size is not None and self._used_of(progress, each) >= size
+
+    @staticmethod
+    def _used_of(progress: Progress, each: KeyClass) -> int:
+        return next((count for index, count in progress.used if index == each.number), 0)
 
     def _ways(self, read: Formula, values: ValueSet, progress: Progress) -> list[KeyWay]:
         key = (read, values, progress)
         found = self._known_ways.get(key)
         if found is None:
-            found = [
-                KeyWay(way.values, after)
-                for way in self._branches(read, values)
-                if self._form.is_nonempty(way.values)
-                and self.can_finish(after := progress._replace(rest=way.rest))
-            ]
+            found = list(self._find_ways(read, values, progress))
             if not self._form.is_searching:
                 self._known_ways[key] = found
         return found
 
-    def _branches(self, read: Formula, values: ValueSet) -> list[Branch]:
-        return [Branch(values, TRUE)] if read is TRUE else branches(self._form, read, values)
+    def _find_ways(self, read: Formula, values: ValueSet, progress: Progress) -> Iterator[KeyWay]:
+        on_string = self._on_string(read, values)
+        if on_string is not None:
 
-    def _used(self, progress: Progress, index: int) -> tuple[int, ...]:
-        used = progress.used
-        if not used or self.classes()[index].size is None:
-            return used
-        return (*used[:index], used[index] + 1, *used[index + 1 :])
+            def may_follow(left: Formula) -> bool:
+                return self.can_finish(self.after_string(progress, left))
+
+            strings = StringOutcomes(on_string, may_follow)
+            if strings.start() is not None:
+                yield KeyWay(values, progress, strings)
+            values |= {self._table.not_string}
+        for way in self._branches(read, values):
+            after = progress._replace(rest=conjunction([progress.rest, way.rest]))
+            if self._form.is_nonempty(way.values) and self.can_finish(after):
+                yield KeyWay(way.values, after)
+
+    def _branches(self, read: Formula, values: ValueSet) -> list[Branch]:
+        if not conditions_of(read):
+            return [] if read is FALSE else [Branch(values, read)]
+        found = self._known_branches.get((read, values))
+        if found is None:
+            found = self._known_branches[read, values] = branches(self._form, read, values)
+        return found
+
+    def _on_string(self, read: Formula, values: ValueSet) -> Formula | None:
+        """What must hold if a string comes, where the conditions are too many to split it by."""
+        languages: dict[Node, Language] = {
+            node: cast("Language", self._form.scalars(frozenset((node,)), "string"))
+            for node in conditions_of(read)
+        }
+        telling = [each for each in languages.values() if each not in (EMPTY, EVERYTHING)]
+        if len(telling) < MANY_CONDITIONS or not self._form.has_scalar(values, "string"):
+            return None
+
+        def change(atom: Formula) -> Formula:
+            return within(languages[atom.value]) if isinstance(atom, Here) else atom
+
+        anyway = cast("Language", self._form.scalars(values, "string"))
+        return conjunction([within(anyway), replaced(read, change)])
+
+    def _used(self, progress: Progress, each: KeyClass) -> tuple[tuple[int, int], ...]:
+        if not self._counts or self._size_of(each) is None:
+            return progress.used
+        others = [pair for pair in progress.used if pair[0] != each.number]
+        return tuple(sorted([*others, (each.number, self._used_of(progress, each) + 1)]))
 
     def _counted(self, progress: Progress) -> int:
         return min(progress.written + 1, max(self._bounds, default=0) + 1) if self._counts else 0
 
-    def _read(
-        self,
-        rest: Formula,
-        key: int,
-        change: Callable[[Formula], Formula],
-        *,
-        absent: bool = False,
-    ) -> Formula:
-        memo = (rest, key, absent)
-        found = self._after.get(memo)
-        if found is None:
-            found = self._after[memo] = replaced(rest, change)
-        return found
-
-    def _at_name(self, atom: Formula, name: str) -> Formula:
-        if isinstance(atom, Required) and atom.name == name:
-            return TRUE
-        if isinstance(atom, Property) and atom.name == name:
-            return self._here(atom.value)
-        if isinstance(atom, Properties) and matches(atom.keys, name):
-            return conjunction([self._here(atom.value), atom])
-        if isinstance(atom, Exists) and matches(atom.keys, name):
-            return disjunction([self._here(atom.value), atom])
-        return atom
-
-    def _at_class(self, atom: Formula, each: KeyClass) -> Formula:
-        if isinstance(atom, Properties) and is_subset(each.keys, atom.keys):
-            return conjunction([self._here(atom.value), atom])
-        if isinstance(atom, Exists) and is_subset(each.keys, atom.keys):
-            return disjunction([self._here(atom.value), atom])
-        return atom
-
-    def _here(self, node: Node) -> Formula:
-        if node is self._table.any_value:
-            return TRUE
-        return FALSE if node is self._table.no_value else Here(node)
-
-    def mentioned(self, rest: Formula) -> int:
-        """The names that the rest speaks of by name, as bits."""
-        found = self._mentioned_memo.get(rest)
-        if found is None:
-            found = 0
-            for atom in leaves(rest):
-                if isinstance(atom, (Required, Property)):
-                    found |= 1 << self._index[atom.name]
-            self._mentioned_memo[rest] = found
-        return found
-
-    def without(self, rest: Formula, names: int) -> Formula:
-        """What is left to hold when the names (bits) don't come."""
-        names &= self.mentioned(rest)
-        if not names:
-            return rest
-
-        def change(atom: Formula) -> Formula:
-            if isinstance(atom, (Required, Property)) and names >> self._index[atom.name] & 1:
-                return FALSE if isinstance(atom, Required) else TRUE
-            return atom
-
-        return self._read(rest, names, change, absent=True)
+    def _open_names(self, progress: Progress) -> int:
+        """The names whose coming decides something, as bits."""
+        rest = progress.rest
+        return (
+            self._reading.mentioned(rest) | self._reading.spoken(rest) & self.required
+        ) & ~progress.passed
 
     def may_close(self, progress: Progress) -> bool:
         """Whether the object may end here."""
@@ -328,6 +347,14 @@ class ObjectShape:
         """Whether some keys to come make what is written a valid object."""
         if self.is_settled(progress):
             return True
+        if self._counts:
+            return self._is_feasible(progress)
+        return all(
+            self._is_feasible(Progress(progress.passed & self._reading.spoken(part), part, 0, ()))
+            for part in self._reading.components(progress.rest)
+        )
+
+    def _is_feasible(self, progress: Progress) -> bool:
         found = self._feasible.get(progress)
         if found is None:
             found = self._search(progress)
@@ -338,33 +365,58 @@ class ObjectShape:
     def _search(self, start: Progress) -> bool:
         """Decide the names that the rest speaks of one by one, then look at the other keys."""
         came_from: dict[Progress, Progress | None] = {start: None}
-        stack = [start]
+        stack = [(start, iter(self._steps(start)))]
+        if self._is_done(start):
+            return True
         while stack:
-            progress = stack.pop()
-            if len(came_from) > MAX_SEARCH:
-                raise LimitExceededError("the schema has too many conditions on an object's keys")
-            open_names = self.mentioned(progress.rest) & ~progress.passed
-            if self._feasible.get(progress) or (
-                not open_names & self.required and self._holds(progress.rest, progress.written)
-            ):
-                self._remember(progress, came_from)
-                return True
-            if open_names:
-                found = self._with_name_decided(progress, open_names)
-            elif not self._counts or self._has_too_many(progress):
-                continue
-            else:
-                parts = parts_of(progress.rest)
-                if all(isinstance(part, (Size, Properties)) for part in parts):
-                    if self._has_room(progress, parts):
-                        self._remember(progress, came_from)
-                        return True
-                    continue
-                found = self._with_another_key(progress)
-            new = [each for each in dict.fromkeys(found) if each not in came_from]
-            came_from |= dict.fromkeys(new, progress)
-            stack.extend(reversed(new))
+            progress, steps = stack[-1]
+            # One step at a time: there may be thousands, and the first ones mostly do.
+            after = next(steps, None)
+            if after is None:
+                stack.pop()
+            elif after not in came_from:
+                came_from[after] = progress
+                if len(came_from) > MAX_SEARCH:
+                    raise LimitExceededError(
+                        "the schema has too many conditions on an object's keys"
+                    )
+                known = self._feasible.get(after)
+                if known or (known is None and self._is_done(after)):
+                    self._remember(after, came_from)
+                    return True
+                if known is None:
+                    stack.append((after, iter(self._steps(after))))
+        if not self._form.is_searching:
+            self._feasible |= dict.fromkeys(came_from, False)
         return False
+
+    def _is_done(self, progress: Progress) -> bool:
+        """Whether it is plain to see that what is written can be finished."""
+        open_names = self._open_names(progress)
+        if not open_names & self.required and self._holds(progress.rest, progress.written):
+            return True
+        parts = parts_of(progress.rest)
+        return (
+            not open_names
+            and self._counts
+            and not self._has_too_many(progress)
+            and all(isinstance(part, (Size, Properties)) for part in parts)
+            and self._has_room(progress, parts)
+        )
+
+    def _steps(self, progress: Progress) -> Iterable[Progress]:
+        """One more decision about the keys to come, where one can help."""
+        open_names = self._open_names(progress)
+        if open_names:
+            return self._with_name_decided(progress, open_names)
+        parts = parts_of(progress.rest)
+        if (
+            not self._counts
+            or self._has_too_many(progress)
+            or all(isinstance(part, (Size, Properties)) for part in parts)
+        ):
+            return ()
+        return self._with_another_key(progress)
 
     def _remember(self, last: Progress, came_from: Mapping[Progress, Progress | None]) -> None:
         """All that led to what can be finished can be finished itself."""
@@ -375,17 +427,18 @@ class ObjectShape:
 
     def _with_name_decided(self, progress: Progress, open_names: int) -> Iterator[Progress]:
         """One of the names comes not, or comes with one of the values that it may have."""
-        forced = (self._forced_names(progress.rest) | self.required) & open_names
-        bit = (forced or open_names) & -(forced or open_names)
+        forced = (self._reading.forced(progress.rest) | self.required) & open_names
+        index = self._reading.most_spoken(progress.rest, forced or open_names)
+        bit = 1 << index
         if not forced:
-            absent = self.without(progress.rest, bit)
+            absent = self._reading.without(progress.rest, bit)
             if absent is not FALSE:
                 yield progress._replace(passed=progress.passed | bit, rest=absent)
-        yield from self._with_name(progress, bit.bit_length() - 1)
+        yield from self._with_name(progress, index)
 
     def _with_name(self, progress: Progress, index: int) -> Iterator[Progress]:
-        read = self._read(progress.rest, index, partial(self._at_name, name=self.names[index]))
-        after = Progress(progress.passed | 1 << index, TRUE, self._counted(progress), progress.used)
+        read, base = self._reading.apart(progress.rest, index)
+        after = Progress(progress.passed | 1 << index, base, self._counted(progress), progress.used)
         return self._nonempty_ways(read, self.values(self.names[index]), after)
 
     def _nonempty_ways(
@@ -393,28 +446,28 @@ class ObjectShape:
     ) -> Iterator[Progress]:
         if read is FALSE or not self._form.is_nonempty(values):
             return
+        on_string = self._on_string(read, values)
+        if on_string is not None:
+            for left in StringOutcomes(on_string, lambda _: True).outcomes():
+                yield self.after_string(after, left)
+            values |= {self._table.not_string}
         for way in self._branches(read, values):
             if self._form.is_nonempty(way.values):
-                yield after._replace(rest=way.rest)
+                yield after._replace(rest=conjunction([after.rest, way.rest]))
 
     def _with_another_key(self, progress: Progress) -> Iterator[Progress]:
         """No name is spoken of any more: more keys, whichever they are, for counts and exists."""
-        for index, each in enumerate(self.classes()):
-            if each.size is not None and progress.used[index] >= each.size:
+        for each in self.classes:
+            if self._is_used_up(progress, each):
                 continue
-            read = self._read(progress.rest, -1 - index, partial(self._at_class, each=each))
-            used = self._used(progress, index)
+            read = self._reading.read_class(progress.rest, each)
+            used = self._used(progress, each)
             after = Progress(progress.passed, TRUE, self._counted(progress), used)
-            yield from self._nonempty_ways(read, each.values, after)
+            yield from self._nonempty_ways(read, self._values_of(each), after)
         left = ((1 << len(self.names)) - 1) & ~progress.passed
         for index in range(left.bit_length()):
             if left >> index & 1:
                 yield from self._with_name(progress, index)
-
-    def _forced_names(self, rest: Formula) -> int:
-        return sum(
-            1 << self._index[part.name] for part in parts_of(rest) if isinstance(part, Required)
-        )
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
@@ -425,12 +478,15 @@ class ObjectShape:
         missing = low - progress.written
         left = ((1 << len(self.names)) - 1) & ~progress.passed
         general = [part for part in parts if isinstance(part, Properties)]
-        for index, each in enumerate(self.classes()):
-            nodes = {part.value for part in general if is_subset(each.keys, part.keys)}
-            if self._form.is_nonempty(self._position(each.values | nodes)):
-                if each.size is None:
+        for each in self.classes:
+            if missing <= 0:
+                return True
+            nodes = {part.value for part in general if part.keys in each.matched}
+            if self._form.is_nonempty(self._position(self._values_of(each) | nodes)):
+                size = self._size_of(each)
+                if size is None:
                     return True
-                missing -= each.size - progress.used[index]
+                missing -= size - self._used_of(progress, each)
         while left and missing > 0:
             bit = left & -left
             left ^= bit

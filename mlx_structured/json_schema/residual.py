@@ -9,18 +9,22 @@ with a discriminator never multiply with each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
+    All,
+    Any,
     Formula,
     Here,
     conjunction,
+    disjunction,
     leaves,
     parts_of,
     replaced,
@@ -61,69 +65,180 @@ def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branc
     found: dict[Branch, None] = {}
     rest, held = _forced(form, formula, values)
     stack = list(_cells(form, rest, held))
+    most = MAX_BRANCHES + len(stack)
     steps = 0
     while stack:
         rest, held = stack.pop()
         steps += 1
-        if steps > MAX_BRANCHES * 10 or len(found) > MAX_BRANCHES:
+        if steps > most * 10 or len(found) > most:
             raise LimitExceededError("the schema has too many conditions on one value")
         rest, held = _forced(form, rest, held)
         if rest is FALSE:
             continue
-        condition = next((leaf for leaf in leaves(rest) if isinstance(leaf, Here)), None)
-        if condition is None:
+        conditions = conditions_of(rest)
+        if conditions:
+            stack += _split(form, rest, held, conditions)
+        else:
             found[Branch(held, rest)] = None
-            continue
-        without = _decided(rest, condition.value, holds=False)
-        if without is not FALSE:
-            opposite = form.table.negation(condition.value)
-            apart = form.is_scalar(condition.value)
-            stack.append((without, held | {opposite} if apart else held))
-        stack.append((_decided(rest, condition.value, holds=True), held | {condition.value}))
-    return _joined(form, list(found))
+    return _joined(form, found)
+
+
+def conditions_of(formula: Formula) -> dict[Node, None]:
+    """The conditions on the value that is read now, in their order."""
+    return dict.fromkeys(leaf.value for leaf in leaves(formula) if isinstance(leaf, Here))
+
+
+def _split(
+    form: NormalForm, rest: Formula, held: ValueSet, conditions: Mapping[Node, None]
+) -> list[tuple[Formula, ValueSet]]:
+    """Alternatives, each with less to decide."""
+    for node in conditions:
+        if form.is_scalar(node):
+            return _decided_both_ways(form, rest, held, node, apart=True)
+    parts = parts_of(rest)
+    spoken = Counter(
+        node.inner if isinstance(node, Negation) else node
+        for part in parts
+        for node in conditions_of(part)
+    )
+    shared, times = spoken.most_common(1)[0]
+    if times > 1:
+        opposite = form.table.negation(shared)
+        node = shared if shared in conditions else opposite
+        apart = form.table.negation(node) in conditions
+        return _decided_both_ways(form, rest, held, node, apart=apart)
+    clause = next(part for part in parts if isinstance(part, Any) and conditions_of(part))
+    others = [part for part in parts if part is not clause]
+    return [(conjunction([option, *others]), held) for option in _options(clause)]
+
+
+def _decided_both_ways(
+    form: NormalForm, rest: Formula, held: ValueSet, node: Node, *, apart: bool
+) -> list[tuple[Formula, ValueSet]]:
+    """With the condition, and as if it didn't hold; ``apart``: only where it doesn't."""
+    ways = [(_decided(rest, node, holds=True), held | {node})]
+    without = _decided(rest, node, holds=False)
+    if without is not FALSE:
+        ways.insert(0, (without, held | {form.table.negation(node)} if apart else held))
+    return ways
+
+
+def _options(clause: Any) -> Iterator[Formula]:
+    """The parts of a disjunction, those on the same conditions together.
+
+    They may hold side by side: a value that fits several is read in several ways at once.
+    """
+    grouped: dict[frozenset[Formula], list[Formula]] = {}
+    for option in clause.parts:
+        parts = parts_of(option)
+        here: frozenset[Formula] = frozenset(part for part in parts if isinstance(part, Here))
+        rest = conjunction(part for part in parts if part not in here)
+        if conditions_of(rest):
+            yield option
+        else:
+            grouped.setdefault(here, []).append(rest)
+    for here, rests in grouped.items():
+        yield conjunction([*here, disjunction(rests)])
 
 
 def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Formula, ValueSet]]:
     """Decide all conditions that single out some scalars, at once: by the values they name."""
-    members: dict[Node, frozenset[Scalar]] = {}
-    for leaf in dict.fromkeys(leaves(rest)):
-        if isinstance(leaf, Here):
-            inner = leaf.value.inner if isinstance(leaf.value, Negation) else leaf.value
-            few = form.few_scalars(inner)
-            if few is not None:
-                members[leaf.value] = few
-    if len(members) < 2:
+    usual: dict[Node, bool] = {}
+    singling: dict[Scalar, list[Node]] = {}
+    for node in conditions_of(rest):
+        few = form.few_scalars(node.inner if isinstance(node, Negation) else node)
+        if few is not None:
+            usual[node] = isinstance(node, Negation)
+            for scalar in few:
+                singling.setdefault(scalar, []).append(node)
+    if len(usual) < 2:
         yield rest, held
         return
-    named = frozenset().union(*members.values())
-    cells: dict[tuple[bool, ...], list[Scalar]] = {}
-    for scalar in sorted(named, key=repr):
-        cells.setdefault(_holding(members, scalar), []).append(scalar)
+    deciding = _Deciding(usual)
+    cells: dict[Formula, list[Scalar]] = {}
+    for scalar, nodes in sorted(singling.items(), key=lambda each: repr(each[0])):
+        outcome = deciding.result(rest, frozenset(nodes))
+        if outcome is not FALSE:
+            cells.setdefault(outcome, []).append(scalar)
     table = form.table
-    constant = partial(table.constant, passing=is_passing(frozenset(members)))
-    for holding, scalars in cells.items():
-        cell = held | {table.either(constant(scalar.value) for scalar in scalars)}
-        yield _with_verdicts(rest, members, holding), cell
-    others = table.either(constant(scalar.value) for scalar in named)
-    yield _with_verdicts(rest, members, _holding(members, None)), held | {table.negation(others)}
+    constant = partial(table.constant, passing=is_passing(frozenset(usual)))
+    for outcome, scalars in cells.items():
+        yield outcome, held | {table.either(constant(each.value) for each in scalars)}
+    outcome = deciding.usual(rest)
+    if outcome is not FALSE:
+        named = table.either(constant(each.value) for each in singling)
+        yield outcome, held | {table.negation(named)}
 
 
-def _holding(members: Mapping[Node, frozenset[Scalar]], scalar: Scalar | None) -> tuple[bool, ...]:
-    """Which of the conditions a value satisfies; ``None`` is one that none of them names."""
-    return tuple((scalar in few) != isinstance(node, Negation) for node, few in members.items())
+class _Deciding:
+    """A formula for many values, each of which turns few of the usual verdicts around.
 
+    What a value doesn't turn around is worked out once, so that thousands of values cost no more
+    than what each of them changes.
 
-def _with_verdicts(
-    formula: Formula, members: Mapping[Node, frozenset[Scalar]], holding: tuple[bool, ...]
-) -> Formula:
-    verdicts = dict(zip(members, holding, strict=True))
+    Arguments:
+        verdicts: which conditions hold of a value that none of them singles out.
+    """
 
-    def change(leaf: Formula) -> Formula:
-        if isinstance(leaf, Here) and leaf.value in verdicts:
-            return TRUE if verdicts[leaf.value] else FALSE
-        return leaf
+    def __init__(self, verdicts: Mapping[Node, bool]) -> None:
+        self._verdicts = verdicts
+        self._usual: dict[Formula, Formula] = {}
+        self._effective: dict[Formula, dict[Formula, Formula]] = {}
+        self._touched: dict[Formula, dict[Node, list[Formula]]] = {}
 
-    return replaced(formula, change)
+    def usual(self, formula: Formula) -> Formula:
+        """What is left when all verdicts are the usual ones."""
+        found = self._usual.get(formula)
+        if found is None:
+            if isinstance(formula, All):
+                found = conjunction(map(self.usual, formula.parts))
+            elif isinstance(formula, Any):
+                found = disjunction(map(self.usual, formula.parts))
+            else:
+                found = self._leaf(formula, frozenset())
+            self._usual[formula] = found
+        return found
+
+    def result(self, formula: Formula, turned: frozenset[Node]) -> Formula:
+        """What is left when the verdicts on some nodes are the opposite of the usual ones."""
+        if not isinstance(formula, (All, Any)):
+            return self._leaf(formula, turned)
+        touching = self._touching(formula)
+        touched = {part: None for node in turned for part in touching.get(node, ())}
+        if not touched:
+            return self.usual(formula)
+        results = [self.result(part, turned) for part in touched]
+        deciding = FALSE if isinstance(formula, All) else TRUE
+        effective = self._effective[formula]
+        if deciding not in results:
+            results += [left for part, left in effective.items() if part not in touched]
+        return (conjunction if isinstance(formula, All) else disjunction)(results)
+
+    def _leaf(self, leaf: Formula, turned: frozenset[Node]) -> Formula:
+        if not isinstance(leaf, Here) or leaf.value not in self._verdicts:
+            return leaf
+        return TRUE if self._verdicts[leaf.value] != (leaf.value in turned) else FALSE
+
+    def _touching(self, formula: All | Any) -> dict[Node, list[Formula]]:
+        """Which parts speak of each node; notes the parts that make a difference usually."""
+        found = self._touched.get(formula)
+        if found is None:
+            found = self._touched[formula] = {}
+            neutral = TRUE if isinstance(formula, All) else FALSE
+            left = {part: self.usual(part) for part in formula.parts}
+            self._effective[formula] = {
+                part: usual for part, usual in left.items() if usual is not neutral
+            }
+            for part in formula.parts:
+                for node in self._nodes(part):
+                    found.setdefault(node, []).append(part)
+        return found
+
+    def _nodes(self, formula: Formula) -> Iterable[Node]:
+        if isinstance(formula, (All, Any)):
+            return self._touching(formula)
+        is_decided = isinstance(formula, Here) and formula.value in self._verdicts
+        return [cast("Here", formula).value] if is_decided else []
 
 
 def _forced(form: NormalForm, rest: Formula, held: ValueSet) -> tuple[Formula, ValueSet]:
@@ -158,7 +273,7 @@ def _verdict(form: NormalForm, node: Node, held: ValueSet) -> bool | None:
     """Whether every value that satisfies ``held`` satisfies the node, or none does."""
     if node is form.table.any_value or node in held:
         return True
-    if form.is_plainly_empty(held | {node}):
+    if form.table.negation(node) in held or form.is_plainly_empty(held | {node}):
         return False
     return True if form.is_plainly_empty(held | {form.table.negation(node)}) else None
 
@@ -172,11 +287,12 @@ def _decided(formula: Formula, node: Node, *, holds: bool) -> Formula:
     return replaced(formula, change)
 
 
-def _joined(form: NormalForm, found: list[Branch]) -> list[Branch]:
+def _joined(form: NormalForm, found: Iterable[Branch]) -> list[Branch]:
     """Without the branches that another one covers."""
-    kept: list[Branch] = []
+    kept: dict[Formula, list[ValueSet]] = {}
     for held, rest in found:
         values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
-        if not any(other.values <= values and other.rest == rest for other in kept):
-            kept.append(Branch(values, rest))
-    return kept
+        same = kept.setdefault(rest, [])
+        if not any(other <= values for other in same):
+            same.append(values)
+    return [Branch(values, rest) for rest, same in kept.items() for values in same]
