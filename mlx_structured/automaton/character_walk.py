@@ -10,14 +10,15 @@ found by a few operations on whole arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
 from mlx_structured.languages.characters import Ranges, normalise
 from mlx_structured.languages.expression import Characters, Repetition
@@ -25,6 +26,8 @@ from mlx_structured.vocabulary.token_trie import TokenTrie
 
 Nodes: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+
+Closed: TypeAlias = "dict[Hashable, list[Nodes]]"
 
 NOT_ASCII = 0x80
 NONE_YET = 0x81
@@ -63,12 +66,12 @@ class Reading(NamedTuple):
 
     Arguments:
         tokens: flags of the token ids that are read, ``token_count`` of them.
-        closed: trie nodes after the closing quote.
+        closed: trie nodes after the closing quote, by the label as which the string ends.
         left: trie nodes at which another state begins, by state.
     """
 
     tokens: Flags
-    closed: Nodes
+    closed: Mapping[Hashable, Nodes]
     left: Mapping[CharacterState, Nodes]
 
 
@@ -222,7 +225,7 @@ class CharacterWalk:
     def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""
         found = np.zeros(self._begin + 1, np.bool_)
-        closed: list[Nodes] = []
+        closed: Closed = {}
         left: dict[CharacterState, list[Nodes]] = {}
         counted = counted_class(state)
         self._read_begin(state, found, closed)
@@ -231,17 +234,17 @@ class CharacterWalk:
         else:
             for target, ranges in _grouped(state).items():
                 self._read_group(target, ranges, found, closed, left)
-        for places in (*closed, *(part for parts in left.values() for part in parts)):
+        for places in chain(*closed.values(), *left.values()):
             found[places] = True
         found[self._begin] = False
         return Reading(
             found[self._place_of_token],
-            self._nodes[np.concatenate(closed)] if closed else self._nodes[:0],
+            {label: self._nodes[np.concatenate(places)] for label, places in closed.items()},
             {to: self._nodes[np.concatenate(places)] for to, places in left.items()},
         )
 
     def _read_counted(
-        self, state: CharacterState, first: Ranges, before: int, found: Flags, closed: list[Nodes]
+        self, state: CharacterState, first: Ranges, before: int, found: Flags, closed: Closed
     ) -> None:
         """A class of characters, so many times, after some that come ``before``."""
         counted = counted_class(state)
@@ -254,15 +257,16 @@ class CharacterWalk:
             found[places] |= fits[places] & (count[places] >= before) & (count[places] < high)
         ends = self._closed[fits[self._closed]]
         begun = count[ends]
-        closed.append(ends[(begun >= max(low, 1)) & (begun <= high)])
+        _close(closed, DONE, ends[(begun >= max(low, 1)) & (begun <= high)])
 
-    def _read_begin(self, state: CharacterState, found: Flags, closed: list[Nodes]) -> None:
+    def _read_begin(self, state: CharacterState, found: Flags, closed: Closed) -> None:
         """The nodes at which the first character isn't written yet, or not wholly."""
         none = self._first == NONE_YET
         for places in self._accepted_cuts(state):
             found[places] |= none[places]
         if 0x22 in state.transitions:
-            closed.append(self._closed[none[self._closed]])
+            label = state.transitions[0x22].label
+            _close(closed, label, self._closed[none[self._closed]])
         parts = np.flatnonzero(self._is_inside & (self._before == self._begin))
         reached = normalise((low, high) for low, high, _ in state.arcs())
         found[parts] |= self._may_be_in(parts, reached)
@@ -272,7 +276,7 @@ class CharacterWalk:
         state: CharacterState,
         first: Ranges,
         found: Flags,
-        closed: list[Nodes],
+        closed: Closed,
         left: dict[CharacterState, list[Nodes]],
     ) -> None:
         """What is read by a first character out of some, and then from ``state`` on."""
@@ -292,7 +296,8 @@ class CharacterWalk:
         for places in self._accepted_cuts(state):
             found[places] |= fits[places] & later[places]
         if 0x22 in state.transitions:
-            closed.append(self._closed[fits[self._closed] & later[self._closed]])
+            label = state.transitions[0x22].label
+            _close(closed, label, self._closed[fits[self._closed] & later[self._closed]])
         before = self._before
         leaving = ~fits & fits[before] & (before != self._begin)
         out = np.flatnonzero(leaving & self._is_between)
@@ -374,6 +379,11 @@ def _kind(state: LexemeState) -> int:
     if isinstance(state, (Utf8State, Utf8Tail)):
         return INSIDE
     return ESCAPE if state.label is None else CLOSED
+
+
+def _close(closed: Closed, label: Hashable, places: Nodes) -> None:
+    if len(places):
+        closed.setdefault(label, []).append(places)
 
 
 def counted_class(state: CharacterState) -> CountedClass | None:

@@ -20,6 +20,7 @@ from mlx_structured.automaton.utf8 import (
     set_multibyte,
 )
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
+from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language
 from mlx_structured.languages.shapes import excluded_words
@@ -77,6 +78,8 @@ class StringState(CharacterState):
                 others = other_words_lexeme(words, plain)
                 self.base, self._patch = plain, others.patch
                 return others.transitions
+        if isinstance(machine, UnwrittenState):
+            return self._expand_unwritten(machine)
         arcs = self.arcs()
         base = _main_target(arcs)
         transitions = {} if base is None else dict(base.everywhere())
@@ -88,6 +91,22 @@ class StringState(CharacterState):
         if base is not None:
             self.base = base
             self._patch = {byte: transitions.get(byte) for byte in written}
+        return transitions
+
+    def _expand_unwritten(self, machine: UnwrittenState) -> Mapping[int, LexemeState]:
+        """As if nothing was written, but along the keys that are."""
+        self.base = base = string_body(machine.machine, self.spelling)
+        arcs = self.arcs()
+        changes: list[tuple[int, int, LexemeState | None]] = []
+        for character in machine.written.children:
+            clipped = clip(arcs, character, character)
+            changes.append((character, character, clipped[0][2] if clipped else None))
+        transitions = dict(base.transitions)
+        written = self._write(transitions, changes, arcs)
+        label = machine_label(machine)
+        if label is not None:
+            transitions[0x22] = end_of(label)
+        self._patch = {byte: transitions.get(byte) for byte in written}
         return transitions
 
     def everywhere(self) -> Mapping[int, LexemeState]:

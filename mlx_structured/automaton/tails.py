@@ -12,6 +12,7 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.names import NameState, NameText
 from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
+from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
@@ -98,7 +99,28 @@ def _string_ends(state: StringState, required: int) -> list[Tail]:
             Tail(_rest_of_string(machine.rest_of(index)), index)
             for index in _chosen(machine.labels, required)
         ]
-    return [] if (text := _shortest(machine)) is None else [Tail(_rest_of_string(text), DONE)]
+    if isinstance(machine, Language):
+        text = _shortest(machine)
+        return [] if text is None else [Tail(_rest_of_string(text), DONE)]
+    return [Tail(_rest_of_string(text), label) for label, text in _labelled_texts(machine).items()]
+
+
+def _labelled_texts(machine: Machine) -> dict[Hashable, str]:
+    """The shortest text for each of the first labels that are met, breadth first."""
+    found: dict[Hashable, str] = {}
+    seen: set[Machine] = {machine}
+    queue = deque([("", machine)])
+    while queue and len(seen) < MAX_STATES and len(found) < MAX_NAMES:
+        text, at = queue.popleft()
+        label = machine_label(at)
+        if label is not None:
+            found.setdefault(label, text)
+        arcs = language_arcs(at) if isinstance(at, Language) else at.arcs()
+        for low, high, after in arcs:
+            if after not in seen:
+                seen.add(after)
+                queue.append((text + chr(ord("a") if low <= ord("a") <= high else low), after))
+    return found
 
 
 def _shortest(language: Language) -> str | None:

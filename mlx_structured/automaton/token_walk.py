@@ -24,9 +24,11 @@ from mlx_structured.automaton.character_walk import (
     counted_class,
 )
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
+from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.words_lexeme import OtherWordsState
+from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.style import Spelling
@@ -237,25 +239,33 @@ class TokenWalk:
         near = self._near(lexeme)
         if near is not None:
             return self._difference(lexeme, near, node)
-        if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
+        if not isinstance(lexeme, CharacterState) or lexeme.stepwise:
             return self._walk_by_levels(lexeme, node)
-        if lexeme.stepwise:
-            return self._walk_by_levels(lexeme, node)
+        if isinstance(lexeme.machine, Language):
+            return self._walk_language(lexeme, lexeme.machine, node)
+        if node < self._size and self._subtree[node] > MANY_NODES:
+            return self._walk_by_characters(lexeme, node)
+        return self._walk_by_levels(lexeme, node)
+
+    def _walk_language(self, lexeme: CharacterState, machine: Language, node: int) -> Reach:
+        """The walk of a string or raw text of a regular language, wide as it is."""
         # What no token is long enough to count is dropped, and often leaves a known state.
-        language = capped(lexeme.machine, self.longest + 1)
-        if language is not lexeme.machine:
+        language = capped(machine, self.longest + 1)
+        if language is not machine:
             return self.reach(lexeme.reading(language), node)
         is_class = counted_class(lexeme) is not None
-        language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
-        if language is not lexeme.machine:
+        language = machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
+        if language is not machine:
             return self._amend(lexeme, self.reach(lexeme.reading(language), node))
         if node < self._size and self._subtree[node] > MANY_NODES:
-            if never_fails(lexeme.machine):
+            if never_fails(machine):
                 return self._walk_to_ends(lexeme, node)
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
 
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
+        if isinstance(lexeme, CharacterState) and isinstance(lexeme.machine, NameState):
+            return False
         below = self._subtree[node]
         return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
 
@@ -329,8 +339,11 @@ class TokenWalk:
         """The state of any string that has read the same, if this one goes on much as that one."""
         base = lexeme.base
         few = len(lexeme.patch) * 4 < len(lexeme.transitions)
-        is_plain = base in self._plain and base is not lexeme
-        return base if few and (is_plain or isinstance(lexeme, OtherWordsState)) else None
+        is_near = isinstance(lexeme, OtherWordsState) or (
+            isinstance(lexeme, CharacterState) and isinstance(lexeme.machine, UnwrittenState)
+        )
+        is_near = is_near or (base in self._plain and base is not lexeme)
+        return base if few and is_near else None
 
     def _walk_by_nodes(self, lexeme: LexemeState, node: int) -> Reach:
         ids: list[int] = []
@@ -440,9 +453,10 @@ class TokenWalk:
         counts = self._trie.child_count
         bitmaps: list[Bitmap] = []
         exits: dict[Hashable, list[int]] = {}
-        ends = reading.closed[counts[reading.closed] > 0].tolist()
-        if ends:
-            exits[DONE] = ends
+        for label, nodes in reading.closed.items():
+            ends = nodes[counts[nodes] > 0].tolist()
+            if ends:
+                exits[label] = ends
         for state, nodes in reading.left.items():
             inner = [] if state.stepwise else nodes[counts[nodes] > 0].tolist()
             if inner:

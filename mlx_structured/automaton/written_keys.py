@@ -7,24 +7,38 @@ others, so that an object of many keys takes time in proportion to its text.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
-from mlx_structured.languages.language import Language
+from mlx_structured.languages.language import EVERYTHING, Language, complement, literals
+from mlx_structured.languages.shapes import excluded_words
+
+FEW_KEYS = 32
+"""So many keys written are left out together with those that are named."""
 
 
 class WrittenKeys:
     """A set of texts. Equal ones are the same object."""
 
-    __slots__ = ("__weakref__", "children", "ends")
+    __slots__ = ("__weakref__", "children", "ends", "size")
 
     def __init__(self, ends: bool, children: dict[int, WrittenKeys]) -> None:
         self.ends = ends
         self.children = children
+        self.size: int = ends + sum(child.size for child in children.values())
 
     def __bool__(self) -> bool:
         return self.ends or bool(self.children)
+
+    def texts(self) -> Iterator[str]:
+        """All of them."""
+        stack = [("", self)]
+        while stack:
+            text, node = stack.pop()
+            if node.ends:
+                yield text
+            stack += [(text + chr(each), child) for each, child in node.children.items()]
 
     def with_key(self, key: str) -> WrittenKeys:
         """The set with one more text."""
@@ -58,24 +72,24 @@ class UnwrittenState:
     The same interface as a set of names: ``label`` is as what the key ends here.
     """
 
-    __slots__ = ("__weakref__", "_machine", "_written", "label")
+    __slots__ = ("__weakref__", "label", "machine", "written")
 
     def __init__(self, machine: Machine, written: WrittenKeys) -> None:
-        self._machine = machine
-        self._written = written
+        self.machine = machine
+        self.written = written
         self.label: Hashable | None = None if written.ends else machine_label(machine)
 
     @property
     def stepwise(self) -> bool:
         """As the machine."""
-        return self._machine.stepwise
+        return self.machine.stepwise
 
     def arcs(self) -> list[tuple[int, int, Machine]]:
         """(first code point, last code point, next state), in order."""
-        children = self._written.children
+        children = self.written.children
         characters = sorted(children)
         arcs: list[tuple[int, int, Machine]] = []
-        for low, high, target in _arcs(self._machine):
+        for low, high, target in _arcs(self.machine):
             start = low
             for character in _between(characters, low, high):
                 if start < character:
@@ -96,6 +110,10 @@ def unwritten(machine: Machine, written: WrittenKeys) -> Machine | None:
     """The texts of a machine but those written; ``None`` if there is no other."""
     if not written:
         return machine
+    if isinstance(machine, Language) and written.size <= FEW_KEYS:
+        words = frozenset() if machine is EVERYTHING else excluded_words(machine)
+        if words is not None:
+            return complement(literals(words.union(written.texts())))
     key = (machine, written)
     found = _states.get(key)
     if found is None:

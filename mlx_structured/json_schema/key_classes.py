@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mlx_structured.errors import LimitExceededError
@@ -90,7 +90,11 @@ class KeyClasses:
         self._found: dict[frozenset[Language], KeyClass] = {}
         self._order: list[KeyClass] = []
         self._keys: dict[KeyClass, Language] = {}
-        self._more = StringOutcomes(self.formula, lambda _: True).outcomes()
+        self._more: Iterator[Formula] = iter(())
+        if self.are_many:
+            self._more = StringOutcomes(self.formula, lambda _: True).outcomes()
+        else:
+            self._add(self._unnamed, frozenset(), self._languages)
 
     def __getitem__(self, index: int) -> KeyClass:
         """A class that was found before."""
@@ -111,11 +115,27 @@ class KeyClasses:
     def leaving(self, matched: Formula) -> KeyClass:
         """The class of the keys that leave this of the formula."""
         languages = frozenset(leaf.keys for leaf in leaves(matched) if isinstance(leaf, Matched))
+        return self._class(languages)
+
+    def _class(self, languages: frozenset[Language]) -> KeyClass:
         found = self._found.get(languages)
         if found is None:
             found = self._found[languages] = KeyClass(len(self._order), languages)
             self._order.append(found)
         return found
+
+    def _add(
+        self, keys: Language, matched: frozenset[Language], languages: Sequence[Language]
+    ) -> None:
+        """Add the classes of the keys that are matched so far, by the languages left."""
+        if is_empty(keys):
+            return
+        if not languages:
+            self._keys[self._class(matched)] = keys
+            return
+        first, *others = languages
+        self._add(intersection([keys, first]), matched | {first}, others)
+        self._add(intersection([keys, complement(first)]), matched, others)
 
     def keys(self, each: KeyClass) -> Language:
         """The keys of a class."""
