@@ -242,7 +242,8 @@ class NormalForm:
         found: dict[str, frozenset[Scalar]] = {}
         for part in parts:
             if isinstance(part, Property) and part.name in required:
-                few = self.few_scalars(part.value)
+                # A value that may be a container can lead back here.
+                few = None if part.value.types & CONTAINERS else self.few_scalars(part.value)
                 if few is not None:
                     found[part.name] = found.get(part.name, few) & few
         return found
@@ -310,6 +311,8 @@ class NormalForm:
     def is_scalar(self, node: Node) -> bool:
         """Whether only scalars satisfy the node, or only scalars don't."""
         inner = node.inner if isinstance(node, Negation) else node
+        if not inner.types & CONTAINERS:
+            return True
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
 
     def few_values(self, values: ValueSet, limit: int, pointer: str) -> Few:
