@@ -16,6 +16,7 @@ from mlx_structured.errors import (
     UnsupportedSchemaError,
     VocabularyError,
 )
+from mlx_structured.limits import Limits
 from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
 from mlx_structured.style import STYLES, Style
@@ -28,6 +29,7 @@ __all__ = [
     "InvalidTokenError",
     "JsonSchemaAcceptorDriver",
     "LimitExceededError",
+    "Limits",
     "LogitBiasProcessor",
     "ModelLoadError",
     "PatternError",

@@ -12,7 +12,7 @@ from typing import Any
 import referencing
 from jsonschema_specifications import REGISTRY as METASCHEMAS
 
-from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.acceptor import Acceptor, Origin
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.errors import (
@@ -22,10 +22,11 @@ from mlx_structured.errors import (
     UnsupportedSchemaError,
 )
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
-from mlx_structured.json_schema.nodes import NodeTable
+from mlx_structured.json_schema.nodes import Node, NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support, unsupported_keywords
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
 from mlx_structured.style import Style, get_style
 
 Registry = Mapping[str, Any] | referencing.Registry[Any]
@@ -38,6 +39,7 @@ def compile_json_schema(
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
     formats: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Acceptor:
     """The acceptor of the JSON texts whose value satisfies a schema.
 
@@ -50,19 +52,21 @@ def compile_json_schema(
             from the network.
         default_dialect: the URI of the metaschema of documents without ``$schema``.
         formats: whether ``format`` is enforced, or only an annotation.
+        limits: what compiling may take, and later each step of a driver or text to judge.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
         UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
         UnsatisfiableSchemaError: if no value satisfies the schema.
-        LimitExceededError: for a schema that is too large to analyse.
+        LimitExceededError: for a schema that takes more than the limits allow.
         ValueError: for an unknown style.
     """
+    _check_limits(limits)
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
-        return _compile(_parse(schema), written, table)
+        return _compile(_parse(schema), written, table, limits)
 
 
 def find_unsupported(
@@ -71,6 +75,7 @@ def find_unsupported(
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
     formats: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[UnsupportedSchemaError, ...]:
     """All keywords for which :func:`compile_json_schema` refuses a schema, not only the first.
 
@@ -79,16 +84,24 @@ def find_unsupported(
         registry: likewise.
         default_dialect: likewise.
         formats: likewise.
+        limits: what looking through the schema may take.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
-        LimitExceededError: for a schema that is nested too deeply.
+        LimitExceededError: for a schema that takes more than the limits allow.
     """
+    _check_limits(limits)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
         root = table.root(_parse(schema))
-        return tuple(unsupported_keywords(root))
+        with Budget(limits):
+            return tuple(unsupported_keywords(root))
+
+
+def _check_limits(limits: object) -> None:
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits are a Limits(...), not a {type(limits).__name__}")
 
 
 @contextmanager
@@ -96,16 +109,17 @@ def _bounded_nesting() -> Iterator[None]:
     try:
         yield
     except RecursionError as error:
-        raise LimitExceededError(
-            "the schema is nested too deeply: it has a chain of more than a hundred subschemas "
-            "or references; shorten it"
-        ) from error
+        raise LimitExceededError("is nested too deeply", "nesting") from error
 
 
-def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
+def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> Acceptor:
     root = table.root(parsed)
-    check_support(root)
+    with Budget(limits):
+        check_support(root)
+        return Acceptor(Origin(_analysed(root, written, table).begin, limits))
 
+
+def _analysed(root: Node, written: Style, table: NodeTable) -> DocumentNetwork:
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
@@ -114,7 +128,7 @@ def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
         form.expand_all()
     if not form.is_nonempty(form.root):
         raise UnsatisfiableSchemaError("its keywords contradict each other")
-    return Acceptor(DocumentNetwork(Grammar(form, written)).begin)
+    return DocumentNetwork(Grammar(form, written))
 
 
 def _parse(schema: object) -> Any:

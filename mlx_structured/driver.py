@@ -24,7 +24,7 @@ def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
         walk = _walks.get(vocabulary)
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
-        guide = by_vocabulary[vocabulary] = Guide(acceptor.begin, vocabulary, walk)
+        guide = by_vocabulary[vocabulary] = Guide(acceptor.origin, vocabulary, walk)
     return guide
 
 
@@ -66,6 +66,8 @@ class JsonSchemaAcceptorDriver:
 
         Raises:
             VocabularyError: if no token of the vocabulary can write what must come next.
+            LimitExceededError: if finding out takes more than the acceptor's limits allow. The
+                driver stays where it was.
         """
         state = self._states[-1]
         bitmap = state.bitmap
@@ -76,6 +78,7 @@ class JsonSchemaAcceptorDriver:
 
         Raises:
             InvalidTokenError: if the token isn't allowed; the driver stays where it was.
+            LimitExceededError: as :meth:`select_valid_tokens`.
         """
         state = self._states[-1]
         following = state.next.get(token_id)

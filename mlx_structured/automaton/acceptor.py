@@ -7,35 +7,71 @@ from threading import RLock
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.limits import Budget, Limits
 
 LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
 vocabulary, what is empty) is shared between acceptors and threads, and half-made it misleads."""
 
 
-class Acceptor:
-    """The texts of a language of documents.
-
-    Immutable to its users: sequences, drivers and threads share it. What is learned while it is
-    used (places, states, masks) goes with it.
+class Origin:
+    """Where the texts of an acceptor begin, and what may be spent to find out how they go on.
 
     Arguments:
         begin: makes the configurations before the first byte, with places of their own, so that
             all that was learned from them can be dropped at once.
+        limits: of one step or one text.
     """
 
-    def __init__(self, begin: Callable[[], tuple[Configuration, ...]]) -> None:
+    def __init__(self, begin: Callable[[], tuple[Configuration, ...]], limits: Limits) -> None:
         self.begin = begin
+        self.limits = limits
+
+
+class Acceptor:
+    """The texts of a language of documents.
+
+    Sequences, drivers and threads share it. What is learned while it is used (places, states,
+    masks) goes with it.
+
+    Arguments:
+        origin: where its texts begin.
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+
+    def begin(self) -> tuple[Configuration, ...]:
+        """The configurations before the first byte."""
+        return self.origin.begin()
+
+    @property
+    def limits(self) -> Limits:
+        """What a step of a driver, or a text to judge, may take. May be replaced at any time."""
+        return self.origin.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        self.origin.limits = limits
 
     def accepts(self, text: str | bytes) -> bool:
-        """Whether the whole text is a document of the language."""
-        with LEARNING:
-            return accepts_end(advance(self.begin(), _as_bytes(text)))
+        """Whether the whole text is a document of the language.
+
+        Raises:
+            LimitExceededError: if finding out takes more than the limits allow.
+        """
+        with LEARNING, Budget(self.limits):
+            return accepts_end(advance(self.origin.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
-        """Whether some document of the language starts with the text."""
-        with LEARNING:
-            return bool(advance(self.begin(), _as_bytes(text)))
+        """Whether some document of the language starts with the text.
+
+        Raises:
+            LimitExceededError: as :meth:`accepts`.
+        """
+        with LEARNING, Budget(self.limits):
+            return bool(advance(self.origin.begin(), _as_bytes(text)))
 
 
 def _as_bytes(text: str | bytes) -> bytes:
@@ -51,19 +87,24 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
         (each.lexeme, each.link, each.recording, 0) for each in configurations
     ]
     while stack:
-        lexeme: LexemeState | None
-        lexeme, link, before, begin = stack.pop()
+        state, link, before, begin = stack.pop()
+        lexeme: LexemeState | None = state
         position = begin
         while position < size:
-            if lexeme.label is not None and not link.is_final:
+            if state.label is not None and not link.is_final:
                 recording = _recorded(before, data[begin:position])
                 stack += [
                     (each.lexeme, each.link, each.link.continued(recording), position)
-                    for each in link.after(lexeme.label, link.captured(recording))
+                    for each in link.after(state.label, link.captured(recording))
                 ]
-            lexeme = lexeme.transitions.get(data[position])
+            try:
+                lexeme = state.transitions.get(data[position])
+            except LimitExceededError as error:
+                error.locate(*link.network.responsible(link.state, state))
+                raise
             if lexeme is None:
                 break
+            state = lexeme
             position += 1
         if lexeme is None:
             continue

@@ -31,6 +31,7 @@ from mlx_structured.languages.language import (
     literals,
 )
 from mlx_structured.languages.number_set import at_least, at_most
+from mlx_structured.limits import Budget
 
 MAX_STEPS = 10_000
 """Lexemes that one search reads before it gives up."""
@@ -59,8 +60,8 @@ def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -
     Raises:
         LimitExceededError: if a pattern or format has too many states to find a text of it.
     """
-    with LEARNING:
-        found = next(_Search(wanted).exits(acceptor.begin(), 0), None)
+    with LEARNING, Budget(acceptor.limits):
+        found = next(_Search(wanted).exits(acceptor.origin.begin(), 0), None)
     return None if found is None else found[0].decode()
 
 
@@ -265,7 +266,7 @@ def _some_text(lexeme: LexemeState) -> Word:
     text = b""
     while lexeme.label is None:
         if len(text) > MAX_STATES:
-            raise LimitExceededError("a number has too many digits to be shown")
+            raise LimitExceededError("has a number of too many digits to be shown", "digits")
         byte, lexeme = min(
             lexeme.transitions.items(),
             key=lambda step: (step[1].label is None, not 0x30 <= step[0] <= 0x39, step[0]),

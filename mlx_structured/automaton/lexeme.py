@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
+from mlx_structured.limits import charge
+
 DONE: Hashable = "done"
 NO_TRANSITIONS: dict[int, LexemeState] = {}
 
@@ -40,6 +42,7 @@ class LexemeState:
         transitions = self._transitions
         if transitions is None:
             transitions = self._transitions = self.expand()
+            charge(1, 400 + 40 * len(transitions))
         return transitions
 
 

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.limits import charge
 
 
 class Unknown(Enum):
@@ -53,6 +54,14 @@ class Network(Protocol):
             label: as what the lexeme ended.
             captured: what was read since this place began (a key, or a whole item), if the state
                 captures it.
+        """
+        ...
+
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """The keyword that asks for the work if reading the lexeme there takes too much of it.
+
+        Returns:
+            Keyword and pointer; two empty strings if there is none to name.
         """
         ...
 
@@ -107,6 +116,7 @@ class Link:
         key = (network, state)
         link = self._children.get(key)
         if link is None:
+            charge(1, 1_000)
             link = self._children[key] = Link(network, state, self)
         return link
 
@@ -147,6 +157,7 @@ class Link:
         key = (label, captured)
         configurations = self._after.get(key)
         if configurations is None:
+            charge(1, 300)
             configurations = self._after[key] = join(self._follow(label, captured))
         return configurations
 
@@ -229,5 +240,6 @@ def join_links(links: Sequence[Link]) -> Link:
     table = joined[0].joined
     found = table.get(key)
     if found is None:
+        charge(1, 1_500)
         found = table[key] = JoinedLink(key)
     return found

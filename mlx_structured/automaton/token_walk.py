@@ -162,10 +162,11 @@ class TokenWalk:
 
     def pack(self, ids: list[int] | npt.NDArray[np.int64]) -> Bitmap:
         """The bitmap of token ids."""
-        self._buffer[ids] = True
-        bitmap = np.packbits(self._buffer, bitorder="little").view("<u4").astype(np.uint32)
-        self._buffer[ids] = False
-        return bitmap
+        try:
+            self._buffer[ids] = True
+            return np.packbits(self._buffer, bitorder="little").view("<u4").astype(np.uint32)
+        finally:
+            self._buffer[ids] = False
 
     def reach(self, lexeme: LexemeState, node: int) -> Reach:
         """The tokens below ``node`` that ``lexeme`` can read, and where it may end.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.distinct import Canonical, can_all_differ, canonical, value_of
 from mlx_structured.json_schema.formula import (
     FALSE,
@@ -25,11 +24,10 @@ from mlx_structured.json_schema.formula import (
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
 from mlx_structured.json_schema.residual import Branch, branches
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
-
-MAX_SEARCH = 20_000
 
 
 class Written(NamedTuple):
@@ -96,6 +94,7 @@ class ArrayShape:
         index = min(index, self._same_from)
         found = self._values.get(index)
         if found is None:
+            charge(1, 500)
             nodes = {
                 atom.value
                 for atom in self._items
@@ -224,8 +223,7 @@ class ArrayShape:
                 if after not in came_from:
                     came_from[after] = each
                     stack.append(after)
-            if len(came_from) > MAX_SEARCH:
-                raise LimitExceededError("the schema has too many conditions on an array's items")
+            charge(2, 500)
         if not self._form.is_searching:
             self._feasible.update(dict.fromkeys(came_from, False))
         return False

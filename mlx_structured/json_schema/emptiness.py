@@ -55,6 +55,9 @@ class Emptiness:
         self._depths[values] = depth
         try:
             found = self._form.array(values) is not None or self._form.object(values) is not None
+        except BaseException:
+            del self._provisional[mark:]
+            raise
         finally:
             del self._depths[values]
             lowest = self._lowest

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.errors import UnsupportedSchemaError
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
@@ -176,6 +177,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
     key = frozenset(parts)
     found = _alls.get(key)
     if found is None:
+        charge(1 + len(parts) // 32, 300 + 50 * len(parts))
         found = _alls[key] = All(tuple(parts))
     return found
 
@@ -193,6 +195,7 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
     key = frozenset(parts)
     found = _anys.get(key)
     if found is None:
+        charge(1 + len(parts) // 32, 300 + 50 * len(parts))
         found = _anys[key] = Any(tuple(parts))
     return found
 

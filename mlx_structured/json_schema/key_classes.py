@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.language import (
     EVERYTHING,
     Language,
@@ -13,15 +12,14 @@ from mlx_structured.languages.language import (
     is_empty,
     literals,
 )
-
-MAX_CLASSES = 256
+from mlx_structured.limits import charge
 
 
 def key_classes(names: Collection[str], languages: Iterable[Language]) -> list[Language]:
     """All keys but the names, split so that each part lies wholly inside or outside each language.
 
     Raises:
-        LimitExceededError: if there are more than ``MAX_CLASSES`` parts.
+        LimitExceededError: for overlapping languages, as the number of parts can double with each.
     """
     classes = [complement(literals(names)) if names else EVERYTHING]
     for language in languages:
@@ -34,6 +32,5 @@ def key_classes(names: Collection[str], languages: Iterable[Language]) -> list[L
             )
             if not is_empty(part)
         ]
-        if len(classes) > MAX_CLASSES:
-            raise LimitExceededError("the schema has too many overlapping patterns of keys")
+        charge(len(classes))
     return classes

@@ -21,6 +21,7 @@ from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
 from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
+from mlx_structured.limits import charge
 
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
@@ -312,5 +313,6 @@ class NodeTable:
         return node
 
     def _count(self) -> int:
+        charge(1, 1_500)
         self._size += 1
         return self._size

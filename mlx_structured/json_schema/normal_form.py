@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import cast
 
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.array_shape import ArrayShape
 from mlx_structured.json_schema.distinct import Canonical, canonical_scalar
 from mlx_structured.json_schema.emptiness import Emptiness
@@ -54,9 +55,11 @@ from mlx_structured.json_schema.nodes import (
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.json_schema.residual import Scalar
+from mlx_structured.json_schema.responsible import keyword_pointer, responsible_keyword
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.limits import charge
 
 MAX_SCALARS = 1_000
 """Enums up to this size are decided value by value."""
@@ -110,12 +113,16 @@ class NormalForm:
         if isinstance(node, Either):
             return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
         assert isinstance(node, SchemaNode)
-        keywords = node.keywords
-        return conjunction(
-            keyword.formula(node, of, value)
-            for keyword, value in ((KEYWORDS[name], value) for name, value in keywords.items())
-            if of in keyword.types
-        )
+        parts = []
+        for name, value in node.keywords.items():
+            keyword = KEYWORDS[name]
+            if of in keyword.types:
+                try:
+                    parts.append(keyword.formula(node, of, value))
+                except LimitExceededError as error:
+                    error.locate(name, keyword_pointer(node, name))
+                    raise
+        return conjunction(parts)
 
     def _constant_formula(self, value: object, of: JsonType) -> Formula:
         if json_type(value) != of:
@@ -141,16 +148,24 @@ class NormalForm:
         key = (values, of)
         members = self._scalars.get(key)
         if members is None:
-            members = self._scalars[key] = scalar_set(self, values, of)
+            try:
+                members = self._scalars[key] = scalar_set(self, values, of)
+            except LimitExceededError as error:
+                error.locate(*responsible_keyword(values, of))
+                raise
         return members
 
     def has_scalar(self, values: ValueSet, of: JsonType) -> bool:
         """Whether a scalar of that type can be written at the position."""
         members = self.scalars(values, of)
-        if isinstance(members, Language):
-            return not is_empty(members)
-        if isinstance(members, NumberSet):
-            return not members.is_empty() and self._has_text(members)
+        try:
+            if isinstance(members, Language):
+                return not is_empty(members)
+            if isinstance(members, NumberSet):
+                return not members.is_empty() and self._has_text(members)
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, of))
+            raise
         return bool(members)
 
     def expanded(self, node: Node, of: JsonType) -> Formula:
@@ -179,6 +194,8 @@ class NormalForm:
         """One branch holds, and none of those that can hold together with it."""
         formulas = [self.expanded(node, of) for node in nodes]
         opposites: dict[int, Formula] = {}
+
+        charge(len(nodes) ** 2 // 32)
 
         def opposite(index: int) -> Formula:
             if index not in opposites:
@@ -239,18 +256,26 @@ class NormalForm:
 
     def array(self, values: ValueSet) -> ArrayShape | None:
         """The arrays at the position, if some array fits."""
-        shape = self._arrays.get(values)
-        if shape is None:
-            shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
-        return shape if shape.is_feasible() else None
+        try:
+            shape = self._arrays.get(values)
+            if shape is None:
+                shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
+            return shape if shape.is_feasible() else None
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, "array"))
+            raise
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
-        shape = self._objects.get(values)
-        if shape is None:
-            formula = self._position(values, "object")
-            shape = self._objects[values] = ObjectShape(self, key_order(values), formula)
-        return shape if shape.is_feasible() else None
+        try:
+            shape = self._objects.get(values)
+            if shape is None:
+                formula = self._position(values, "object")
+                shape = self._objects[values] = ObjectShape(self, key_order(values), formula)
+            return shape if shape.is_feasible() else None
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, "object"))
+            raise
 
     def is_scalar(self, node: Node) -> bool:
         """Whether only scalars satisfy the node, or only scalars don't."""

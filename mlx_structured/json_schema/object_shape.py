@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -35,11 +34,10 @@ from mlx_structured.languages.language import (
     matches,
     words,
 )
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
-
-MAX_SEARCH = 20_000
 
 
 class KeyClass(NamedTuple):
@@ -221,6 +219,7 @@ class ObjectShape:
         key = (read, values, progress)
         found = self._known_ways.get(key)
         if found is None:
+            charge(1, 1_000)
             found = self._known_ways[key] = [
                 KeyWay(way.values, after)
                 for way in self._branches(read, values)
@@ -335,8 +334,7 @@ class ObjectShape:
         stack = [start]
         while stack:
             progress = stack.pop()
-            if len(came_from) > MAX_SEARCH:
-                raise LimitExceededError("the schema has too many conditions on an object's keys")
+            charge(2, 500)
             open_names = self.mentioned(progress.rest) & ~progress.passed
             if self._feasible.get(progress) or (
                 not open_names & self.required and self._holds(progress.rest, progress.written)

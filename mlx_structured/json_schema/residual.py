@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -25,11 +24,10 @@ from mlx_structured.json_schema.formula import (
     replaced,
 )
 from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
-
-MAX_BRANCHES = 1_000
 
 
 class Scalar(NamedTuple):
@@ -60,12 +58,9 @@ def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branc
     found: dict[Branch, None] = {}
     rest, held = _forced(form, formula, values)
     stack = list(_cells(form, rest, held))
-    steps = 0
     while stack:
         rest, held = stack.pop()
-        steps += 1
-        if steps > MAX_BRANCHES * 10 or len(found) > MAX_BRANCHES:
-            raise LimitExceededError("the schema has too many conditions on one value")
+        charge(4, 500)
         rest, held = _forced(form, rest, held)
         if rest is FALSE:
             continue
@@ -97,6 +92,7 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
     named = frozenset().union(*members.values())
     cells: dict[tuple[bool, ...], list[Scalar]] = {}
     for scalar in sorted(named, key=repr):
+        charge(1 + len(members) // 32, 100 + 8 * len(members))
         cells.setdefault(_holding(members, scalar), []).append(scalar)
     table = form.table
     for holding, scalars in cells.items():
@@ -156,6 +152,7 @@ def _verdict(form: NormalForm, node: Node, held: ValueSet) -> bool | None:
     """Whether every value that satisfies ``held`` satisfies the node, or none does."""
     if node is form.table.any_value or node in held:
         return True
+    charge(1, 500)
     if form.is_plainly_empty(held | {node}):
         return False
     return True if form.is_plainly_empty(held | {form.table.negation(node)}) else None

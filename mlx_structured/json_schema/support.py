@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jsonschema_specifications import REGISTRY as METASCHEMAS
 
-from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
+from mlx_structured.errors import (
+    LimitExceededError,
+    PatternError,
+    SchemaError,
+    UnsupportedSchemaError,
+)
 from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.json_schema.nodes import Node, SchemaNode
@@ -60,6 +65,9 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
                     _check_pattern(node, name, value, pointer)
                 except UnsupportedSchemaError as error:
                     yield error
+                except LimitExceededError as error:
+                    error.locate(name, pointer)
+                    raise
             applied = list(keyword.children(node, value))
             children += applied
             if keyword.in_place:

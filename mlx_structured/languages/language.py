@@ -11,7 +11,6 @@ from collections.abc import Generator, Iterable
 from itertools import count
 from random import Random
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
     characters,
@@ -40,6 +39,7 @@ from mlx_structured.languages.expression import (
     Union,
     length_bounds,
 )
+from mlx_structured.limits import charge
 
 __all__ = [
     "ANY_CHARACTER",
@@ -55,6 +55,7 @@ __all__ = [
     "intersection",
     "is_empty",
     "is_equivalent",
+    "is_known_rest",
     "is_string",
     "is_subset",
     "length_between",
@@ -66,15 +67,12 @@ __all__ = [
     "words",
 ]
 
-STATE_LIMIT = 20_000
-"""So many states are explored for one question before it is given up."""
-
 
 def is_empty(language: Language) -> bool:
     """Whether the language has no word.
 
     Raises:
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: if more states had to be looked at than the active budget has left.
     """
     if language.empty is None:
         stack = [_decide(language)]
@@ -143,7 +141,7 @@ def _search(language: Language) -> Generator[Language, None, None]:
             if following.empty is None:
                 cause[following] = state
                 heapq.heappush(queue, (following.shortest, next(serial), following))
-                _check_limit(len(cause))
+                charge()
     for state in cause:
         state.empty = True
 
@@ -154,14 +152,6 @@ def _is_searched(language: Language) -> bool:
         isinstance(language, (Intersection, Complement))
         and not any(map(length_bounds, _conjuncts(language)))
     )
-
-
-def _check_limit(states: int) -> None:
-    if states > STATE_LIMIT:
-        raise LimitExceededError(
-            f"an intersection of patterns and formats has more than {STATE_LIMIT} states; "
-            "simplify the patterns or leave one of them out"
-        )
 
 
 def _search_length(
@@ -210,10 +200,10 @@ def _search_length(
             last = last if high is None else min(last, high)
             continue
         seen[states] = length
+        charge(1 + len(states) // 32, 100 + 40 * len(states))
         for state in states:
             if state not in followers:
                 followers[state] = frozenset(state.successors())
-                _check_limit(len(followers))
         states = frozenset().union(*(followers[state] for state in states))
         length += 1
     language.empty = True
@@ -233,7 +223,7 @@ def words(language: Language, limit: int) -> list[str] | None:
     """All words, sorted, or ``None`` if there are more than ``limit``.
 
     Raises:
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: as :func:`is_empty`.
     """
     if is_empty(language):
         return []
@@ -279,7 +269,7 @@ def _has_at_most(language: Language, limit: int) -> bool:
                 for ranges, following in state.transitions()
                 if not is_empty(following)
             ]
-            _check_limit(len(choices))
+            charge()
             for _, following in choices[state]:
                 if following in choices and following not in numbers:
                     # What is open lies on the way here: a cycle, so there is no end of words.
@@ -288,6 +278,20 @@ def _has_at_most(language: Language, limit: int) -> bool:
         if numbers.get(state, 0) > limit:
             return False
     return True
+
+
+def is_known_rest(language: Language, of: Language) -> bool:
+    """Whether the language was found to be left of another one after some characters."""
+    seen = {of}
+    stack = [of]
+    while stack:
+        each = stack.pop()
+        if each is language:
+            return True
+        new = each.known_derivatives() - seen
+        seen |= new
+        stack += new
+    return False
 
 
 _PREFERRED: Ranges = (
@@ -323,7 +327,7 @@ def example(language: Language) -> str:
 
     Raises:
         ValueError: if the language is empty.
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: as :func:`is_empty`.
     """
     if is_empty(language):
         raise ValueError("an empty language has no example")
@@ -349,7 +353,7 @@ def example(language: Language) -> str:
                 least = following.shortest
                 entry = (length + 1 + least, least, next(serial), length + 1, following)
                 heapq.heappush(queue, entry)
-                _check_limit(len(cause))
+                charge()
     raise AssertionError("a language that isn't empty has a word")
 
 

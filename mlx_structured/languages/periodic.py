@@ -12,9 +12,7 @@ from functools import lru_cache
 from math import ceil, floor, gcd
 from typing import NamedTuple
 
-from mlx_structured.errors import LimitExceededError
-
-_MOST_TERMS = 500
+from mlx_structured.limits import charge
 
 
 class Multiples(NamedTuple):
@@ -152,6 +150,7 @@ def _next_member(term: Multiples, number: Fraction, direction: int) -> Fraction:
     divisors = [(divisor / step).numerator for divisor in term.without]
     while any(factor % divisor == 0 for divisor in divisors):
         factor += direction
+        charge()
     return step * factor
 
 
@@ -175,10 +174,7 @@ def _of_terms(terms: Iterable[Multiples]) -> Periodic:
                 pending.append(restored)
                 break
         kept.append(term)
-        if len(kept) > _MOST_TERMS:
-            raise LimitExceededError(
-                f"a set of numbers needs more than {_MOST_TERMS} combinations of multipleOf"
-            )
+        charge(1 + len(kept), 500)
     return Periodic(tuple(sorted(kept, key=_order)))
 
 

@@ -1,0 +1,142 @@
+"""What an analysis may take: time, states and memory, for one piece of work and for all caches.
+
+A schema from outside can ask for any amount of work: patterns whose intersection has more states
+than there is memory, conditions that split a value into thousands of cases. So whoever starts a
+piece of work (a compilation, a step of a driver, a text to judge) does it within a :class:`Budget`,
+and the loops of the analysis :func:`charge` it. What was found out before a limit is hit is kept,
+and nothing half-made is: with a larger limit the work goes on.
+
+Reading a schema, checking it by its metaschema, and looking up what is known already are linear and
+count as nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from math import isnan
+from time import monotonic
+from types import TracebackType
+
+from mlx_structured.errors import LimitExceededError
+
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one piece of work may take: a compilation, a step of a driver, a text.
+
+    Arguments:
+        seconds: how long it may take. Looked at every few hundred states, so that it may take a
+            fraction of a second longer. ``float("inf")`` is no limit.
+        states: how many states it may explore, of patterns, objects, arrays and conditions: the
+            same on every machine.
+        memory: bytes that it may take, by a rough estimate of what it makes.
+
+    Raises:
+        TypeError: for anything but a number of seconds, and whole numbers of states and bytes.
+        ValueError: for one that isn't positive.
+    """
+
+    seconds: float = 10.0
+    states: int = 2_000_000
+    memory: int = 256 * MEBIBYTE
+
+    def __post_init__(self) -> None:
+        for name, kinds, wanted in (
+            ("seconds", (int, float), "a number"),
+            ("states", (int,), "an int"),
+            ("memory", (int,), "an int (bytes)"),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, kinds):
+                raise TypeError(f"Limits({name}=...) takes {wanted}, not {value!r}")
+            if isnan(value) or value <= 0:
+                raise ValueError(f"Limits({name}=...) must be positive, not {value!r}")
+
+
+DEFAULT_LIMITS = Limits()
+
+LOOK_EVERY = 256
+"""States between two looks at the clock: a state costs microseconds, the clock 50 ns."""
+
+
+class Budget:
+    """What is left of the limits of one piece of work, while it is active in its thread.
+
+    A context manager. Within the work of another budget it is that one that counts.
+    """
+
+    __slots__ = ("_deadline", "_is_outermost", "_limits", "_next_look", "memory", "states")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.states = 0
+        """States explored so far."""
+        self.memory = 0
+        """Bytes taken so far, by estimate."""
+        self._deadline = monotonic() + limits.seconds
+        self._next_look = min(LOOK_EVERY, limits.states + 1)
+        self._is_outermost = False
+
+    def __enter__(self) -> Budget:
+        active = _ACTIVE.budget
+        if active is not None:
+            return active
+        self._is_outermost = True
+        _ACTIVE.budget = self
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._is_outermost:
+            self._is_outermost = False
+            _ACTIVE.budget = None
+
+    def take(self, states: int, memory: int) -> None:
+        """Count work that is about to be done.
+
+        Raises:
+            LimitExceededError: if it is more than is left.
+        """
+        self.states += states
+        self.memory += memory
+        if self.states >= self._next_look or self.memory > self._limits.memory:
+            self._look()
+
+    def _look(self) -> None:
+        limits = self._limits
+        self._next_look = min(self.states + LOOK_EVERY, limits.states + 1)
+        if self.states > limits.states:
+            raise LimitExceededError(f"explores more than {limits.states:,} states", "states")
+        if self.memory > limits.memory:
+            raise LimitExceededError(f"takes more than {limits.memory:,} bytes", "memory")
+        if monotonic() > self._deadline:
+            raise LimitExceededError(f"takes more than {limits.seconds:g} seconds", "seconds")
+
+
+class _Active(threading.local):
+    budget: Budget | None = None
+
+
+_ACTIVE = _Active()
+
+
+def charge(states: int = 1, memory: int = 0) -> None:
+    """Count work of the analysis against the budget that is active in this thread, if one is.
+
+    Arguments:
+        states: about one for ten microseconds of work.
+        memory: bytes that will be kept, roughly.
+
+    Raises:
+        LimitExceededError: if it is more than is left.
+    """
+    budget = _ACTIVE.budget
+    if budget is not None:
+        budget.take(states, memory)
