@@ -207,11 +207,13 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
-    if isinstance(formula, All):
-        return conjunction(replaced(part, change) for part in formula.parts)
-    if isinstance(formula, Any):
-        return disjunction(replaced(part, change) for part in formula.parts)
-    return change(formula)
+    if not isinstance(formula, (All, Any)):
+        return change(formula)
+    parts = []
+    # No generator: it would take a frame of its own for each level of a deep formula.
+    for part in formula.parts:
+        parts.append(replaced(part, change))
+    return conjunction(parts) if isinstance(formula, All) else disjunction(parts)
 
 
 def leaves(formula: Formula) -> Iterator[Formula]:
@@ -230,10 +232,11 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
     Scalars are complemented as whole sets instead, so ``Within`` never occurs here.
     """
     match formula:
-        case All(parts):
-            return disjunction(negation(part, table) for part in parts)
-        case Any(parts):
-            return conjunction(negation(part, table) for part in parts)
+        case All(parts) | Any(parts):
+            opposites = []
+            for part in parts:
+                opposites.append(negation(part, table))
+            return disjunction(opposites) if isinstance(formula, All) else conjunction(opposites)
         case Holds(node):
             return Holds(table.negation(node))
         case Required(name):

@@ -16,6 +16,7 @@ import referencing
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError
+from mlx_structured.json_schema.contents import Contents
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
@@ -134,6 +135,7 @@ class SchemaNode(Node):
 
 
 ValueSet: TypeAlias = frozenset[Node]
+Place: TypeAlias = "tuple[Mapping[str, Any], Scope, str]"
 
 
 class NodeTable:
@@ -153,10 +155,10 @@ class NodeTable:
         self._unions: dict[frozenset[Node], Either] = {}
         self._dynamic_anchors = DynamicAnchors()
         self._by_identity: dict[tuple[int, Scope], Node] = {}
-        self._by_content: dict[tuple[str, Scope], Node] = {}
+        self._by_content: dict[tuple[int, Scope], Node] = {}
+        self._contents = Contents()
         self._negations: dict[Node, Negation] = {}
         self._constants: dict[str, Constant] = {}
-        self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
         self.asks_for_unique_items = False
         self._metaschema = MetaschemaCheck()
@@ -224,6 +226,11 @@ class NodeTable:
 
     def reference(self, node: SchemaNode, keyword: str) -> Node:
         """The node that the reference under ``keyword`` of ``node`` leads to."""
+        target = self._target(node, keyword)
+        return target if isinstance(target, Node) else self._node(*target)
+
+    def _target(self, node: SchemaNode, keyword: str) -> Node | Place:
+        """Where a reference leads: a schema with its scope and pointer, or the node of a bool."""
         reference = node.keywords[keyword]
         pointer = f"{node.pointer}/{keyword}"
         around = node.scope
@@ -255,7 +262,7 @@ class NodeTable:
         dialect = self._dialects.of(schema, self._registry, dialect, target)
         self._metaschema.check(schema, dialect, target)
         scope = Scope(base_uri, dialect, around.dynamic)
-        return self._node(schema, self._entered(scope), target)
+        return schema, self._entered(scope), target
 
     def _lookup(self, uri: str, fragment: str) -> tuple[Any, str]:
         """A place in a document, and the base URI there."""
@@ -273,21 +280,34 @@ class NodeTable:
         return scope.entered(self._dynamic_anchors.of(scope, self._registry))
 
     def _node(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
-        identity = (id(schema), scope)
-        node = self._by_identity.get(identity)
-        if node is None:
-            if identity in self._resolving:
+        """The node of a schema. One that is only a reference is followed to its target."""
+        place: Place | Node = (schema, scope, pointer)
+        followed: dict[tuple[int, Scope], Mapping[str, Any]] = {}
+        contents: list[tuple[int, Scope]] = []
+        while not isinstance(place, Node):
+            schema, scope, pointer = place
+            identity = (id(schema), scope)
+            known = self._by_identity.get(identity)
+            if known is not None:
+                place = known
+            elif identity in followed:
                 raise SchemaError("the reference leads back to itself", pointer)
-            self._resolving.add(identity)
-            try:
-                node = self._intern(schema, scope, pointer)
-            finally:
-                self._resolving.discard(identity)
-            self._by_identity[identity] = node
-            self._kept.append(schema)
-        return node
+            else:
+                followed[identity] = schema
+                place = self._intern(schema, scope, pointer, contents)
+        self._by_identity.update(dict.fromkeys(followed, place))
+        self._by_content.update(dict.fromkeys(contents, place))
+        self._kept += followed.values()
+        return place
 
-    def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
+    def _intern(
+        self,
+        schema: Mapping[str, Any],
+        scope: Scope,
+        pointer: str,
+        contents: list[tuple[int, Scope]],
+    ) -> Node | Place:
+        """The node of a schema, or where it refers to. New content is added to ``contents``."""
         dialect = scope.dialect
         keywords = {
             keyword: value
@@ -299,18 +319,17 @@ class NodeTable:
             keywords = {"$ref": keywords["$ref"]}
         if not keywords:
             return self.any_value
-        content = (json.dumps(keywords), scope)
+        content = (self._contents.of(keywords), scope)
         node = self._by_content.get(content)
-        if node is None:
-            self.asks_for_unique_items |= "uniqueItems" in keywords
-            made = SchemaNode(self._count(), pointer, keywords, scope, self)
-            first = next(iter(keywords))
-            if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
-                node = self.reference(made, first)
-            else:
-                node = made
-            self._by_content[content] = node
-        return node
+        if node is not None:
+            return node
+        self.asks_for_unique_items |= "uniqueItems" in keywords
+        made = SchemaNode(self._count(), pointer, keywords, scope, self)
+        contents.append(content)
+        first = next(iter(keywords))
+        if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
+            return self._target(made, first)
+        return made
 
     def _count(self) -> int:
         charge(1, 1_500)

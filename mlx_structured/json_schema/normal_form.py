@@ -6,7 +6,7 @@ for arrays and objects it becomes a shape, which says what may come as they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import cast
 
@@ -72,6 +72,11 @@ def nodes_of(atom: Formula, table: NodeTable) -> set[Node]:
     if isinstance(atom, Count):
         return {atom.value, table.negation(atom.value)} if atom.most is not None else {atom.value}
     return set()
+
+
+def _too_deep(values: ValueSet, of: JsonType) -> LimitExceededError:
+    keyword, pointer = responsible_keyword(values, of)
+    return LimitExceededError("is nested too deeply", "nesting", keyword, pointer)
 
 
 class NormalForm:
@@ -170,15 +175,33 @@ class NormalForm:
 
     def expanded(self, node: Node, of: JsonType) -> Formula:
         """What the node says about arrays or objects, down to atoms."""
-        key = (node, of)
-        found = self._expanded.get(key)
-        if found is None:
-            if isinstance(node, Negation):
-                found = negation(self.expanded(node.inner, of), self.table)
+        # What it is made of comes first, on a stack of its own: nesting costs no recursion.
+        stack = [] if (node, of) in self._expanded else [node]
+        while stack:
+            each = stack[-1]
+            missing = [part for part in self.parts(each, of) if (part, of) not in self._expanded]
+            if missing:
+                stack += missing
             else:
-                found = replaced(self.formula(node, of), partial(self._expand, of=of))
-            self._expanded[key] = found
-        return found
+                stack.pop()
+                self._expanded[each, of] = self._find_expanded(each, of)
+        return self._expanded[node, of]
+
+    def parts(self, node: Node, of: JsonType) -> Iterator[Node]:
+        """The nodes that apply to the same value."""
+        if isinstance(node, Negation):
+            yield node.inner
+            return
+        for leaf in leaves(self.formula(node, of)):
+            if isinstance(leaf, Holds):
+                yield leaf.node
+            elif isinstance(leaf, OneOf):
+                yield from leaf.nodes
+
+    def _find_expanded(self, node: Node, of: JsonType) -> Formula:
+        if isinstance(node, Negation):
+            return negation(self._expanded[node.inner, of], self.table)
+        return replaced(self.formula(node, of), partial(self._expand, of=of))
 
     def _expand(self, leaf: Formula, of: JsonType) -> Formula:
         if isinstance(leaf, Holds):
@@ -194,7 +217,6 @@ class NormalForm:
         """One branch holds, and none of those that can hold together with it."""
         formulas = [self.expanded(node, of) for node in nodes]
         opposites: dict[int, Formula] = {}
-
         charge(len(nodes) ** 2 // 32)
 
         def opposite(index: int) -> Formula:
@@ -264,6 +286,8 @@ class NormalForm:
         except LimitExceededError as error:
             error.locate(*responsible_keyword(values, "array"))
             raise
+        except RecursionError as error:
+            raise _too_deep(values, "array") from error
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
@@ -276,6 +300,8 @@ class NormalForm:
         except LimitExceededError as error:
             error.locate(*responsible_keyword(values, "object"))
             raise
+        except RecursionError as error:
+            raise _too_deep(values, "object") from error
 
     def is_scalar(self, node: Node) -> bool:
         """Whether only scalars satisfy the node, or only scalars don't."""

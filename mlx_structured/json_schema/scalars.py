@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
 from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -83,33 +83,39 @@ def scalar_set(form: NormalForm, values: ValueSet, json_type: JsonType) -> Scala
 
 
 def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
-    known = node.scalars.get(json_type)
-    if known is None:
-        if json_type in node.scalars:
-            raise SchemaError("the schema refers to itself for the same value", node.pointer)
-        node.scalars[json_type] = None
-        try:
-            if isinstance(node, Negation):
-                known = complement(_of_node(form, node.inner, json_type), json_type)
-            else:
-                known = _of_formula(form, form.formula(node, json_type), json_type)
-        finally:
-            del node.scalars[json_type]
-        node.scalars[json_type] = known
-    return cast("ScalarSet", known)
+    # What it is made of comes first, on a stack of its own: nesting costs no recursion.
+    stack = [] if json_type in node.scalars else [node]
+    while stack:
+        charge()
+        each = stack[-1]
+        missing = [part for part in form.parts(each, json_type) if json_type not in part.scalars]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if isinstance(each, Negation):
+            members = complement(_known(each.inner, json_type), json_type)
+        else:
+            members = _of_formula(form.formula(each, json_type), json_type)
+        each.scalars[json_type] = members
+    return _known(node, json_type)
 
 
-def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
+def _known(node: Node, json_type: JsonType) -> ScalarSet:
+    return cast("ScalarSet", node.scalars[json_type])
+
+
+def _of_formula(formula: Formula, json_type: JsonType) -> ScalarSet:
     if isinstance(formula, Within):
         return formula.members
     if isinstance(formula, Holds):
-        return _of_node(form, formula.node, json_type)
+        return _known(formula.node, json_type)
     if isinstance(formula, OneOf):
-        return _one_of([_of_node(form, node, json_type) for node in formula.nodes], json_type)
+        return _one_of([_known(node, json_type) for node in formula.nodes], json_type)
     if isinstance(formula, All):
-        return intersect([_of_formula(form, x, json_type) for x in formula.parts], json_type)
+        return intersect([_of_formula(x, json_type) for x in formula.parts], json_type)
     if isinstance(formula, Any):
-        return unite([_of_formula(form, x, json_type) for x in formula.parts], json_type)
+        return unite([_of_formula(x, json_type) for x in formula.parts], json_type)
     raise AssertionError(f"{formula} says nothing about a {json_type}")
 
 
