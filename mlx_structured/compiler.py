@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from math import isfinite
@@ -12,8 +12,10 @@ from typing import Any
 import referencing
 from jsonschema_specifications import REGISTRY as METASCHEMAS
 
-from mlx_structured.automaton.acceptor import Acceptor, Origin
+from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
+from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.errors import (
     LimitExceededError,
@@ -114,21 +116,32 @@ def _bounded_nesting() -> Iterator[None]:
 
 def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> Acceptor:
     root = table.root(parsed)
-    with Budget(limits):
+    with Budget(limits) as budget:
         check_support(root)
-        return Acceptor(Origin(_analysed(root, written, table).begin, limits))
+        form = _normal_form(table, root, written)
+        if table.asks_for_unique_items:
+            form.expand_all()
+        if not form.is_nonempty(form.root):
+            raise UnsatisfiableSchemaError("its keywords contradict each other")
+    unused = [form]
+    empty = table.anew()
+    del table, root, form
+
+    def make() -> Callable[[], tuple[Configuration, ...]]:
+        if unused:
+            return DocumentNetwork(Grammar(unused.pop(), written)).begin
+        again = empty.anew()
+        form = _normal_form(again, again.root(parsed), written)
+        return DocumentNetwork(Grammar(form, written)).begin
+
+    return Acceptor(Origin(make, limits, budget.memory))
 
 
-def _analysed(root: Node, written: Style, table: NodeTable) -> DocumentNetwork:
+def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
-    form = NormalForm(table, root, has_text)
-    if table.asks_for_unique_items:
-        form.expand_all()
-    if not form.is_nonempty(form.root):
-        raise UnsatisfiableSchemaError("its keywords contradict each other")
-    return DocumentNetwork(Grammar(form, written))
+    return NormalForm(table, root, has_text)
 
 
 def _parse(schema: object) -> Any:

@@ -1,10 +1,13 @@
-"""What an analysis may take: time, states and memory, for one piece of work and for all caches.
+"""What an analysis may take: time, states and memory for one piece of work, and bytes of caches.
 
 A schema from outside can ask for any amount of work: patterns whose intersection has more states
 than there is memory, conditions that split a value into thousands of cases. So whoever starts a
 piece of work (a compilation, a step of a driver, a text to judge) does it within a :class:`Budget`,
 and the loops of the analysis :func:`charge` it. What was found out before a limit is hit is kept,
 and nothing half-made is: with a larger limit the work goes on.
+
+What is known is kept for later in caches of bounded size (:data:`CACHES`); what doesn't fit is
+forgotten, and found out again when it is needed.
 
 Reading a schema, checking it by its metaschema, and looking up what is known already are linear and
 count as nothing.
@@ -118,6 +121,60 @@ class Budget:
             raise LimitExceededError(f"takes more than {limits.memory:,} bytes", "memory")
         if monotonic() > self._deadline:
             raise LimitExceededError(f"takes more than {limits.seconds:g} seconds", "seconds")
+
+
+class CacheSizes:
+    """How many bytes the caches of the process may hold, by estimate: :data:`CACHES`.
+
+    Sequences that are being written keep what they stand on, whatever the caches forget.
+
+    Arguments:
+        total: bytes of all caches.
+
+    Raises:
+        TypeError: for anything but an int.
+        ValueError: for a negative size.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+
+    @property
+    def total(self) -> int:
+        """Bytes of all caches together. May be changed; it counts from the next step on."""
+        return self._total
+
+    @total.setter
+    def total(self, total: int) -> None:
+        if isinstance(total, bool) or not isinstance(total, int):
+            raise TypeError(f"a size is an int (bytes), not {total!r}")
+        if total < 0:
+            raise ValueError(f"a size must not be negative: {total}")
+        self._total = total
+
+    @property
+    def acceptors(self) -> int:
+        """What acceptors have learned: places, states, bitmaps, sets of values. Three eighths."""
+        return self._total * 3 // 8
+
+    @property
+    def walks(self) -> int:
+        """Walks of vocabularies, shared by all acceptors. A quarter."""
+        return self._total // 4
+
+    @property
+    def masks(self) -> int:
+        """Masks as ``mx.array``, see :class:`~mlx_structured.masks.MaskCache`. A quarter."""
+        return self._total // 4
+
+    @property
+    def languages(self) -> int:
+        """Classes of characters and sets of multiples, of patterns and numbers. An eighth."""
+        return self._total // 8
+
+
+CACHES = CacheSizes(256 * MEBIBYTE)
+"""The sizes of all caches of the process."""
 
 
 class _Active(threading.local):

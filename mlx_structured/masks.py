@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mlx_structured.errors import EmptyMaskError
+from mlx_structured.limits import CACHES
 
-DEFAULT_CACHE_BYTES = 64 * 2**20
+DEFAULT_CACHE_BYTES = CACHES.masks
 """What :data:`MASK_CACHE` may hold: about 450 masks of 128k tokens, or 230 of 248k."""
 
 

@@ -16,12 +16,15 @@ from mlx_structured import (
     JsonSchemaAcceptorDriver,
     LimitExceededError,
     Limits,
+    SchemaError,
+    UnsatisfiableSchemaError,
     Vocabulary,
     compile_json_schema,
     limits,
 )
 from mlx_structured.compiler import find_unsupported
-from mlx_structured.limits import Budget, charge
+from mlx_structured.json_schema import emptiness
+from mlx_structured.limits import CACHES, Budget, CacheSizes, charge
 
 EXPLODING_PATTERN: dict[str, Any] = {
     "type": "string",
@@ -68,6 +71,15 @@ def test_half_a_state_and_no_number_of_seconds_are_refused() -> None:
 def test_limits_are_no_number(function: Any) -> None:
     with pytest.raises(TypeError, match="Limits"):
         function({}, limits=10)
+
+
+def test_caches_take_a_size_in_bytes() -> None:
+    assert CACHES.total == 256 * 2**20
+    assert CACHES.acceptors + CACHES.walks + CACHES.masks + CACHES.languages <= CACHES.total
+    with pytest.raises(ValueError, match="negative"):
+        CacheSizes(-1)
+    with pytest.raises(TypeError, match="int"):
+        CACHES.total = 0.5  # type: ignore[assignment]
 
 
 # The budget
@@ -269,6 +281,88 @@ def test_a_schema_of_a_megabyte_compiles() -> None:
     acceptor = compile_json_schema(text)
     assert acceptor.accepts('{"property 7": {"name": "abcdefg", "count": 7}}')
     assert not acceptor.accepts('{"property 7": {"name": "abcdefg", "count": 8}}')
+
+
+# Depth
+
+DEEP = 400
+
+
+def one_deeper(way: str, schema: dict[str, Any], level: int) -> dict[str, Any]:
+    """A schema around another one, that says something about the same text or one around it."""
+    return {
+        "properties": {"properties": {"a": schema}, "required": ["a"], "type": "object"},
+        "items": {"items": schema, "minItems": 1, "type": "array"},
+        "contains": {"contains": schema, "type": "array"},
+        "additionalProperties": {
+            "additionalProperties": schema,
+            "minProperties": 1,
+            "type": "object",
+        },
+        "allOf": {"allOf": [schema, {"maximum": level + 1}]},
+        "anyOf": {"anyOf": [schema, {"const": f"{level}"}]},
+        "oneOf": {"oneOf": [schema, {"const": f"{level}"}]},
+        "not": {"not": schema},
+        "if": {"if": schema, "then": True, "else": {"const": f"{level}"}},
+    }[way]
+
+
+@pytest.mark.parametrize(
+    ("way", "opening", "closing"),
+    [
+        ("properties", '{"a": ', "}"),
+        ("items", "[", "]"),
+        ("contains", "[", "]"),
+        ("additionalProperties", '{"b": ', "}"),
+        ("allOf", "", ""),
+        ("anyOf", "", ""),
+        ("oneOf", "", ""),
+        ("not", "", ""),
+        ("if", "", ""),
+    ],
+)
+def test_deep_schemas_are_enforced_to_the_bottom(way: str, opening: str, closing: str) -> None:
+    schema: dict[str, Any] = {"type": "integer", "maximum": 1}
+    for level in range(DEEP):
+        schema = one_deeper(way, schema, level)
+    acceptor = compile_json_schema(schema)
+    assert acceptor.accepts(opening * DEEP + "1" + closing * DEEP)
+    assert not acceptor.accepts(opening * DEEP + "2" + closing * DEEP)
+
+
+def test_long_chains_of_references_are_followed() -> None:
+    links = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(2_000)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d2000": {"const": 1}}}
+    acceptor = compile_json_schema(schema)
+    assert acceptor.accepts("1")
+    assert not acceptor.accepts("2")
+
+
+def test_a_deep_part_that_is_invalid_is_found_with_its_pointer() -> None:
+    schema: dict[str, Any] = {"type": "wrong"}
+    for _ in range(100):
+        schema = {"items": schema}
+    with pytest.raises(SchemaError) as raised:
+        compile_json_schema(schema)
+    assert raised.value.pointer == "/items" * 100 + "/type"
+
+
+@pytest.mark.parametrize("levels", [1, 2, 5])
+def test_putting_off_what_lies_deep_changes_no_answer(
+    levels: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emptiness, "LEVELS", levels)
+    schema, texts = INTERRUPTED["recursion"]
+    acceptor = compile_json_schema(schema)
+    assert [acceptor.accepts(text) for text in texts] == [True, True, True, False, False]
+    endless = {"$ref": "#/$defs/a", "$defs": {}}
+    for name, following in ("ab", "bc", "cd", "da"):
+        inner = {"required": ["x"], "properties": {"x": {"$ref": f"#/$defs/{following}"}}}
+        endless["$defs"][name] = {"type": "object", **inner}
+    with pytest.raises(UnsatisfiableSchemaError):
+        compile_json_schema(endless)
+    endless["$defs"]["c"] = {"anyOf": [endless["$defs"]["c"], {"type": "null"}]}
+    assert compile_json_schema(endless).accepts('{"x": {"x": null}}')
 
 
 # Nothing half-made is left behind

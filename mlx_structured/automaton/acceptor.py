@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from threading import RLock
 
+from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
 from mlx_structured.errors import LimitExceededError
-from mlx_structured.limits import Budget, Limits
+from mlx_structured.limits import Limits
 
 LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
 vocabulary, what is empty) is shared between acceptors and threads, and half-made it misleads."""
-
-
-class Origin:
-    """Where the texts of an acceptor begin, and what may be spent to find out how they go on.
-
-    Arguments:
-        begin: makes the configurations before the first byte, with places of their own, so that
-            all that was learned from them can be dropped at once.
-        limits: of one step or one text.
-    """
-
-    def __init__(self, begin: Callable[[], tuple[Configuration, ...]], limits: Limits) -> None:
-        self.begin = begin
-        self.limits = limits
 
 
 class Acceptor:
@@ -61,7 +48,7 @@ class Acceptor:
         Raises:
             LimitExceededError: if finding out takes more than the limits allow.
         """
-        with LEARNING, Budget(self.limits):
+        with LEARNING, Work(self.origin):
             return accepts_end(advance(self.origin.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
@@ -70,7 +57,7 @@ class Acceptor:
         Raises:
             LimitExceededError: as :meth:`accepts`.
         """
-        with LEARNING, Budget(self.limits):
+        with LEARNING, Work(self.origin):
             return bool(advance(self.origin.begin(), _as_bytes(text)))
 
 

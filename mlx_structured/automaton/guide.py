@@ -12,19 +12,14 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from mlx_structured.automaton.acceptor import LEARNING, Origin, accepts_end, advance
+from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
+from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
 from mlx_structured.errors import LimitExceededError, VocabularyError
-from mlx_structured.limits import Budget, charge
+from mlx_structured.limits import charge
 from mlx_structured.vocabulary import Vocabulary
-
-MAX_STATES = 20_000
-"""States kept by one guide; when there are more, it starts again from none."""
-
-MAX_BITMAP_BYTES = 128 * 1024 * 1024
-"""Bitmaps kept by one guide, likewise."""
 
 
 class Found:
@@ -81,16 +76,27 @@ class Guide:
         self._finished = GuideState((), is_finished=True)
         self._finished.bitmap = self._read_only(walk.pack(list(self._eos)))
         self._finished.next = dict.fromkeys(self._eos, self._finished)
-        self._forget()
+        self.forget()
+        origin.add(self)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Start again from no states. Those that sequences stand on go on to new ones."""
         self._states: dict[frozenset[Configuration], GuideState] = {}
         self._bitmaps: dict[
             tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
         ] = {}
         self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
-        with Budget(self._origin.limits):
-            self.start = self._state(self._origin.begin())
+        self._start: GuideState | None = None
+        self._generation = self._walk.generation
+
+    @property
+    def start(self) -> GuideState:
+        """The state before the first token."""
+        start = self._start
+        if start is None:
+            with LEARNING, Work(self._origin):
+                start = self._start = self._state(self._origin.begin())
+        return start
 
     def _state(self, configurations: Sequence[Configuration]) -> GuideState:
         key = frozenset(configurations)
@@ -113,11 +119,9 @@ class Guide:
             return state.next[token_id]
         except KeyError:
             pass
-        with LEARNING, Budget(self._origin.limits):
+        with LEARNING, Work(self._origin):
             text = self._tokens[token_id]
             reached = advance(state.configurations, text) if text else ()
-            if reached and len(self._states) > MAX_STATES:
-                self._forget()
             following = self._state(reached) if reached else None
             state.next[token_id] = following
             return following
@@ -129,7 +133,10 @@ class Guide:
             VocabularyError: if no token of the vocabulary can go on although the text must.
             LimitExceededError: as :meth:`advance`.
         """
-        with LEARNING, Budget(self._origin.limits):
+        with LEARNING, Work(self._origin):
+            if self._generation != self._walk.make_room():
+                self._crossings.clear()
+                self._generation = self._walk.generation
             found = state.bitmap
             if found is None:
                 found = state.bitmap = self._make_bitmap(state)
@@ -154,8 +161,6 @@ class Guide:
                 "no token of the vocabulary can write what must come next; "
                 "it needs a token for each single byte"
             )
-        if len(self._bitmaps) * self._walk.words * 4 > MAX_BITMAP_BYTES:
-            self._forget()
         # The parts are kept, so that no other bitmap gets their identity.
         self._bitmaps[key] = (bitmap, found.bitmaps)
         return bitmap

@@ -397,7 +397,7 @@ class QuoteState(LexemeState):
 
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
 _quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
-_ends: dict[Hashable, End] = {}
+_ends: WeakValueDictionary[Hashable, End] = WeakValueDictionary()
 _tails: WeakValueDictionary[tuple[int, int, int, LexemeState], Utf8Tail] = WeakValueDictionary()
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, get_args
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from mlx_structured.automaton.character_walk import (
 from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
 from mlx_structured.languages.language import EVERYTHING, Language, capped
+from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
 
@@ -77,6 +78,9 @@ class LongTokens(NamedTuple):
     bitmap: Bitmap
 
 
+_walks: WeakSet[TokenWalk] = WeakSet()
+
+
 class TokenWalk:
     """The walks of one vocabulary, memoised.
 
@@ -114,6 +118,27 @@ class TokenWalk:
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
+        self.memory = 0
+        """Bytes that the walks take, by estimate."""
+        self.generation = 0
+        _walks.add(self)
+
+    def make_room(self) -> int:
+        """Forget all walks if they take too much. Not while a node's number is held.
+
+        Returns:
+            How often that has happened: the number of a merged node is of one time only.
+        """
+        if self.memory > CACHES.walks // len(_walks):
+            self.generation += 1
+            self.memory = 0
+            del self._tokens[self._size :], self._subtree[self._size :]
+            self._children = [None] * self._size
+            self._parts.clear()
+            self._merged.clear()
+            self._by_characters.clear()
+            self._reached.clear()
+        return self.generation
 
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
@@ -133,6 +158,7 @@ class TokenWalk:
                         grouped.setdefault(byte, []).append(child)
                 found = {byte: self.merge(nodes) for byte, nodes in grouped.items()}
             self._children[node] = found
+            self.memory += 100 + 80 * len(found)
         return found
 
     def merge(self, nodes: Iterable[int]) -> int:
@@ -143,6 +169,7 @@ class TokenWalk:
         node = self._merged.get(parts)
         if node is None:
             node = len(self._children)
+            self.memory += 500 + 40 * len(parts)
             self._merged[parts] = node
             self._parts[node] = parts
             self._children.append(None)
@@ -179,6 +206,9 @@ class TokenWalk:
         found = by_node.get(node)
         if found is None:
             found = by_node[node] = self._walk(lexeme, node)
+            self.memory += 500 + 8 * len(found.ids)
+            if found.bitmap is not None:
+                self.memory += found.bitmap.nbytes
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
@@ -468,3 +498,41 @@ class TokenWalk:
             for token_id in self._trie.duplicates[-2 - token]
         ]
         return np.concatenate([ids, np.array(repeated, np.int64)])
+<<<<<<< HEAD
+=======
+
+    def _counted(self, spelling: Spelling, bounds: tuple[int, int | None], node: int) -> Reach:
+        """The reach of strings of a bounded length, from the lengths in all tokens."""
+        key = (spelling, node)
+        lengths = self._lengths.get(key)
+        if lengths is None:
+            lengths = self._lengths[key] = self._token_lengths(spelling, node)
+            self.memory += sum(each.nbytes for each in lengths)
+        low, high = bounds
+        if high is None:
+            high = self._longest
+        ends = lengths.ends[(lengths.at_ends >= low) & (lengths.at_ends <= high)]
+        nodes = np.concatenate([lengths.inside[lengths.at_inside <= high], ends])
+        exits = ends[self._trie.child_count[ends] > 0].tolist()
+        return self._reach([], [self.pack(self._token_ids(nodes))], {DONE: exits} if exits else {})
+
+    def _token_lengths(self, spelling: Spelling, node: int) -> TokenLengths:
+        most = self._longest + 2
+        states, nodes, at = self._levels(string_body(length_between(0, most), spelling), node)
+        is_end = np.array([state.label is not None for state in states])[at]
+        read = np.array([0 if state.label else _characters_read(state, most) for state in states])
+        by_node = np.zeros(self._size, np.int64)
+        by_node[nodes] = read[at]
+        ends = nodes[is_end]
+        return TokenLengths(
+            nodes[~is_end], by_node[nodes[~is_end]], ends, by_node[self._trie.parent[ends]]
+        )
+
+
+def _characters_read(state: LexemeState, most: int) -> int:
+    """How many characters were begun, in a string that may have ``most``."""
+    while not isinstance(state, StringState):
+        state = next(iter(state.transitions.values()))
+    bounds = length_bounds(cast("Language", state.machine))
+    return most if bounds is None or bounds[1] is None else most - bounds[1]
+>>>>>>> 720d614 (Caches are bounded in bytes over the whole process, and forget what doesn't fit)

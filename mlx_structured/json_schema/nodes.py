@@ -144,11 +144,19 @@ class NodeTable:
     Arguments:
         registry: the documents that references may lead to.
         dialect: the dialect of documents that don't name one.
+        formats: whether ``format`` is a keyword.
+        metaschema: what was checked already.
     """
 
     def __init__(
-        self, registry: referencing.Registry[Any], dialect: Dialect, *, formats: bool = True
+        self,
+        registry: referencing.Registry[Any],
+        dialect: Dialect,
+        *,
+        formats: bool = True,
+        metaschema: MetaschemaCheck | None = None,
     ) -> None:
+        self._made_of = (registry, dialect)
         self._formats = formats
         self._dialects = Dialects(dialect)
         self._registry = registry
@@ -161,7 +169,7 @@ class NodeTable:
         self._constants: dict[str, Constant] = {}
         self._kept: list[object] = []
         self.asks_for_unique_items = False
-        self._metaschema = MetaschemaCheck()
+        self._metaschema = metaschema or MetaschemaCheck()
         self._root_uri = ""
         self.any_value = AnyValue(0, "")
         self.no_value = NoValue(1, "")
@@ -179,6 +187,10 @@ class NodeTable:
         if uri:
             self._registry = self._registry.with_resource("", resource)
         return self._node(schema, self._entered(Scope(uri, dialect)), "")
+
+    def anew(self) -> NodeTable:
+        """An empty table for the same schema, which needn't be checked again."""
+        return NodeTable(*self._made_of, formats=self._formats, metaschema=self._metaschema)
 
     def child(self, parent: SchemaNode, schema: Any, pointer: str) -> Node:
         """The node of a subschema of ``parent``, which may have an identifier or a dialect."""

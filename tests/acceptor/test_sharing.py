@@ -27,7 +27,7 @@ from mlx_structured import (
     compile_json_schema,
 )
 from mlx_structured import driver as driver_module
-from mlx_structured.automaton import guide
+from mlx_structured.limits import CACHES
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +38,11 @@ def vocabulary() -> Vocabulary:
 # Memory
 
 
-@pytest.mark.parametrize("most", [0, 3])
-def test_a_guide_that_forgets_its_states_gives_the_same_masks(
-    most: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("total", [0, 100_000, 1_000_000])
+def test_caches_that_forget_give_the_same_masks(
+    total: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guide, "MAX_STATES", most)
-    monkeypatch.setattr(guide, "MAX_BITMAP_BYTES", most * len(TOKENS) // 8)
+    monkeypatch.setattr(CACHES, "total", total)
     acceptor = compile_json_schema(OBJECT)
     text = b'{"a": 12, "b": "x", "c": [1, {"a": "b"}], "d": {"e": "f"}}'
     drivers = [JsonSchemaAcceptorDriver(acceptor, vocabulary) for _ in range(2)]
