@@ -398,7 +398,8 @@ class QuoteState(LexemeState):
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
 _quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
 _ends: WeakValueDictionary[Hashable, End] = WeakValueDictionary()
-_tails: WeakValueDictionary[tuple[int, int, int, LexemeState], Utf8Tail] = WeakValueDictionary()
+# By the target's identity: the target may lead back to the state, and would keep it for ever.
+_tails: WeakValueDictionary[tuple[int, int, int, int], Utf8Tail] = WeakValueDictionary()
 
 
 def _end(label: Hashable) -> End:
@@ -406,10 +407,10 @@ def _end(label: Hashable) -> End:
 
 
 def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:
-    key = (remaining, low, high, target)
+    key = (remaining, low, high, id(target))
     state = _tails.get(key)
     if state is None:
-        state = _tails[key] = Utf8Tail(*key)
+        state = _tails[key] = Utf8Tail(remaining, low, high, target)
     return state
 
 

@@ -160,8 +160,9 @@ Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 TRUE = All(())
 FALSE = Any(())
 
-_alls: WeakValueDictionary[frozenset[Formula], All] = WeakValueDictionary()
-_anys: WeakValueDictionary[frozenset[Formula], Any] = WeakValueDictionary()
+# By hashes: a part may lead back to the whole through its node, and would keep it for ever.
+_alls: WeakValueDictionary[int, All] = WeakValueDictionary()
+_anys: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -174,8 +175,11 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), TRUE)
-    key = frozenset(parts)
+    key = hash(frozenset(parts))
     found = _alls.get(key)
+    while found is not None and parts.keys() != set(found.parts):
+        key += 1
+        found = _alls.get(key)
     if found is None:
         charge(1 + len(parts) // 32, 300 + 50 * len(parts))
         found = _alls[key] = All(tuple(parts))
@@ -192,8 +196,11 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), FALSE)
-    key = frozenset(parts)
+    key = hash(frozenset(parts))
     found = _anys.get(key)
+    while found is not None and parts.keys() != set(found.parts):
+        key += 1
+        found = _anys.get(key)
     if found is None:
         charge(1 + len(parts) // 32, 300 + 50 * len(parts))
         found = _anys[key] = Any(tuple(parts))

@@ -27,6 +27,8 @@ from mlx_structured import (
     compile_json_schema,
 )
 from mlx_structured import driver as driver_module
+from mlx_structured.automaton.string_lexeme import Utf8Tail
+from mlx_structured.json_schema.nodes import SchemaNode
 from mlx_structured.limits import CACHES
 
 
@@ -79,6 +81,27 @@ def test_an_acceptor_goes_when_it_is_dropped_with_all_its_states(vocabulary: Voc
     gc.collect()
     assert [each() for each in gone] == [None] * len(gone)
     assert len(walk._reached) == lexemes
+
+
+def test_nothing_of_a_schema_stays_when_its_acceptor_goes(vocabulary: Vocabulary) -> None:
+    def alive() -> list[int]:
+        gc.collect()
+        objects = gc.get_objects()
+        return [sum(isinstance(each, kind) for each in objects) for kind in (SchemaNode, Utf8Tail)]
+
+    def use() -> None:
+        inner = {"type": "object", "properties": {"b": {"type": "string", "pattern": "^[^qz]*$"}}}
+        schema = {"properties": {"a": inner, "c": {"minItems": 1, "items": inner}}}
+        driver = JsonSchemaAcceptorDriver(compile_json_schema(schema), vocabulary)
+        for byte in '{"a": {"b": "é'.encode():
+            driver.select_valid_tokens()
+            driver.advance_token(byte)
+
+    use()  # what all schemas share is made once
+    before = alive()
+    for _ in range(3):
+        use()
+    assert alive() == before
 
 
 def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:
