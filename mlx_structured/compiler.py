@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
+from fractions import Fraction
 from math import isfinite
 from typing import Any
 
@@ -16,7 +17,7 @@ from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
 from mlx_structured.automaton.link import Configuration
-from mlx_structured.automaton.number_lexeme import number_lexeme
+from mlx_structured.automaton.number_lexeme import few_numbers, number_lexeme
 from mlx_structured.errors import (
     LimitExceededError,
     SchemaError,
@@ -117,10 +118,9 @@ def _bounded_nesting() -> Iterator[None]:
 def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> Acceptor:
     root = table.root(parsed)
     with Budget(limits) as budget:
-        check_support(root)
+        if not table.is_plainly_supported:
+            check_support(root)
         form = _normal_form(table, root, written)
-        if table.asks_for_unique_items:
-            form.expand_all()
         if not form.is_nonempty(form.root):
             raise UnsatisfiableSchemaError("its keywords contradict each other")
     unused = [form]
@@ -141,7 +141,10 @@ def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
-    return NormalForm(table, root, has_text)
+    def listed(numbers: NumberSet, limit: int) -> list[Fraction] | None:
+        return few_numbers(numbers, written.spelling, written.max_digits, limit)
+
+    return NormalForm(table, root, has_text, listed)
 
 
 def _parse(schema: object) -> Any:
@@ -149,8 +152,8 @@ def _parse(schema: object) -> Any:
     if not isinstance(schema, (str, Mapping, bool)):
         raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
     try:
-        text = schema if isinstance(schema, str) else json.dumps(_plain(schema), allow_nan=False)
-        parsed = json.loads(text, parse_float=_exact, parse_constant=_exact)
+        text = schema if isinstance(schema, str) else _ENCODER.encode(_plain(schema))
+        parsed = _DECODER.decode(text)
     except (TypeError, ValueError) as error:
         raise SchemaError(f"not JSON: {error}") from error
     if not isinstance(parsed, (dict, bool)):
@@ -171,15 +174,21 @@ def _exact(text: str) -> float:
     return number
 
 
+_ENCODER = json.JSONEncoder(allow_nan=False)
+_DECODER = json.JSONDecoder(parse_float=_exact, parse_constant=_exact)
+
+
 def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:
     metaschemas: referencing.Registry[Any] = METASCHEMAS
+    if registry is None:
+        return metaschemas
     if isinstance(registry, referencing.Registry):
         return registry.combine(metaschemas)
-    if registry is not None and not isinstance(registry, Mapping):
+    if not isinstance(registry, Mapping):
         raise TypeError(
             f"a registry is a mapping of URI to schema, not a {type(registry).__name__}"
         )
-    documents = {uri: _parse(schema) for uri, schema in (registry or {}).items()}
+    documents = {uri: _parse(schema) for uri, schema in registry.items()}
     by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
     opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
     dialects = Dialects(dialect)

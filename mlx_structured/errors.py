@@ -57,8 +57,8 @@ class LimitExceededError(StructuredError, RuntimeError):
     What was in use stays usable: the same may be tried again with larger limits.
 
     ``limit`` is the field of :class:`~mlx_structured.Limits` that was hit, or what else is bounded
-    (``"nesting"``, ``"digits"``). ``keyword`` and ``pointer`` name the keyword that asks for the
-    work, empty where that isn't known.
+    (``"nesting"``, ``"digits"``, ``"combinations"`` of items). ``keyword`` and ``pointer`` name the
+    keyword that asks for the work, empty where that isn't known.
     """
 
     def __init__(
@@ -86,6 +86,7 @@ class LimitExceededError(StructuredError, RuntimeError):
 
 _LIMIT_ADVICE = {
     "nesting": "shorten the chain of subschemas or references",
+    "combinations": "ask for fewer items, or for less of them",
     "digits": "use numbers with fewer digits",
 }
 

@@ -38,10 +38,7 @@ GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("items", "prefixItems", "additionalItems"), "`items` as a list up to draft 2019-09"),
     (("minItems", "maxItems"), "of any size"),
     (("contains", "minContains", "maxContains"), "the last two only beside `contains`"),
-    (
-        ("uniqueItems",),
-        "by value, containers too; refused where its opposite may be asked for, as below `not`",
-    ),
+    (("uniqueItems",), "by value, containers too; also its opposite, below `not` and `if`"),
     (("minLength", "maxLength"), "in code points"),
     (("pattern",), "ECMA-262, searched; back-references are refused"),
     (("format",), "as assertions"),

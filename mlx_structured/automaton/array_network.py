@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link
 from mlx_structured.errors import LimitExceededError
-from mlx_structured.json_schema.array_shape import ArrayShape, Written
+from mlx_structured.json_schema.array_shape import ArrayShape
+from mlx_structured.json_schema.distinct import canonical
 from mlx_structured.json_schema.nodes import ValueSet
+from mlx_structured.json_schema.repetition import Demand, Written
 from mlx_structured.json_schema.responsible import responsible_keyword
 
 if TYPE_CHECKING:
@@ -24,10 +26,10 @@ OPEN, COMMA, ITEM = "open", "comma", "item"
 
 
 class ArrayState(NamedTuple):
-    """What is read, and how far the array is written."""
+    """What is read, and how far the array is written, in one of the ways that it may be."""
 
     phase: str
-    written: Written
+    written: Written | None = None
 
 
 class ArrayNetwork:
@@ -46,7 +48,7 @@ class ArrayNetwork:
 
     def begin(self, link: Link) -> Configuration:
         """The configuration before the opening bracket; ``link`` goes on after the array."""
-        opened = link.child(self, ArrayState(OPEN, self._shape.start))
+        opened = link.child(self, ArrayState(OPEN))
         return opened.configuration(self._grammar.punctuation.open_bracket)
 
     def follow(
@@ -61,34 +63,44 @@ class ArrayNetwork:
 
     def _follow(self, link: Link, state: ArrayState, captured: Captured) -> list[Configuration]:
         phase, written = state
-        if phase == ITEM and self._shape.is_unique:
-            written = self._shape.with_seen(
-                written, captured if isinstance(captured, bytes) else None
-            )
         punctuation = self._grammar.punctuation
-        if phase == COMMA:
-            return self._items(link, written)
-        if phase == OPEN:
-            first = punctuation.first(link.depth)
-            follow = self._items(link, written)
-            if first is not None and follow:
-                follow = [link.sibling(ArrayState(COMMA, written)).configuration(first)]
+        if written is None:
+            between = punctuation.first(link.depth)
             close = punctuation.close_empty_bracket
+            follow = [
+                each for start in self._shape.starts for each in self._next(link, start, between)
+            ]
+            may_close = any(map(self._shape.may_close, self._shape.starts))
+        elif phase == COMMA:
+            return self._items(link, written)
         else:
-            follow = []
-            if self._shape.after_item(written):
-                comma = punctuation.comma(link.depth)
-                follow.append(link.sibling(ArrayState(COMMA, written)).configuration(comma))
+            item = canonical(captured) if isinstance(captured, bytes) else None
+            written = self._shape.with_seen(written, item)
             close = punctuation.close_bracket(link.depth)
-        if self._shape.may_close(written):
+            follow = self._next(link, written, punctuation.comma(link.depth))
+            may_close = self._shape.may_close(written)
+        if may_close:
             follow.append(cast("Link", link.parent).configuration(close))
         return follow
 
+    def _next(
+        self, link: Link, written: Written, between: LexemeState | None
+    ) -> list[Configuration]:
+        """What comes before another item, or the item; nothing if there can't be another one."""
+        if between is None:
+            return self._items(link, written)
+        if not self._shape.offers(written):
+            return []
+        return [link.sibling(ArrayState(COMMA, written)).configuration(between)]
+
     def _items(self, link: Link, written: Written) -> list[Configuration]:
+        form = self._grammar.form
         return [
             configuration
-            for values, after in self._shape.after_item(written)
-            for configuration in self._grammar.begin(values, link.sibling(ArrayState(ITEM, after)))
+            for offer in self._shape.offers(written)
+            for configuration in self._grammar.begin(
+                offer.position(form), link.sibling(ArrayState(ITEM, offer.after))
+            )
         ]
 
     def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
@@ -96,8 +108,9 @@ class ArrayNetwork:
         return self._grammar.responsible(lexeme, self._position, "array")
 
     def captures(self, state: Hashable) -> bool:
-        """While an item is read that may not come again."""
-        return cast("ArrayState", state).phase == ITEM and self._shape.is_unique
+        """While an item is read that is compared with others."""
+        phase, written = cast("ArrayState", state)
+        return phase == ITEM and written is not None and written.demand is not Demand.NOTHING
 
     def is_final(self, state: Hashable) -> bool:
         """Never."""
@@ -106,6 +119,6 @@ class ArrayNetwork:
     def is_uncertain(self, state: Hashable) -> bool:
         """Where an unknown item decides what may come."""
         phase, written = cast("ArrayState", state)
-        if phase == ITEM:
-            return self._shape.is_unique and (None in written.seen or self._shape.seen_matters)
-        return None in written.seen
+        if written is None or written.demand is Demand.NOTHING:
+            return False
+        return None in written.seen or (phase == ITEM and self._shape.seen_matters(written))

@@ -10,10 +10,11 @@ from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, join
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.automaton.object_network import ObjectNetwork
-from mlx_structured.automaton.punctuation import Punctuation
+from mlx_structured.automaton.punctuation import punctuation_of
 from mlx_structured.automaton.string_lexeme import read_language, string_lexeme
 from mlx_structured.automaton.text_lexeme import text_lexeme
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, JsonType, ValueSet
+from mlx_structured.json_schema.memo import Memo
+from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, JsonType, ValueSet, is_passing
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.languages.language import Language, is_known_rest
@@ -37,8 +38,8 @@ class Grammar:
     def __init__(self, form: NormalForm, style: Style) -> None:
         self.form = form
         self.style = style
-        self.punctuation = Punctuation(style)
-        self._values: dict[ValueSet, _Beginnings] = {}
+        self.punctuation = punctuation_of(style)
+        self._begun: Memo[ValueSet, _Beginnings] = Memo(is_passing)
 
     def begin(self, values: ValueSet, link: Link) -> list[Configuration]:
         """The configurations in which a value of the position begins.
@@ -47,18 +48,18 @@ class Grammar:
             values: the position.
             link: what goes on after the value.
         """
-        found = self._values.get(values)
-        if found is None:
+        begun = self._begun.get(values)
+        if begun is None:
             array, object_ = self.form.array(values), self.form.object(values)
             containers: list[ArrayNetwork | ObjectNetwork] = []
             if array is not None:
                 containers.append(ArrayNetwork(self, array, values))
             if object_ is not None:
                 containers.append(ObjectNetwork(self, object_, values))
-            found = (tuple(self._scalar_lexemes(values)), tuple(containers))
-            self._values[values] = found
-        scalars, networks = found
-        configurations = [link.configuration(lexeme) for lexeme in scalars]
+            begun = (tuple(self._scalar_lexemes(values)), tuple(containers))
+            self._begun[values] = begun
+        lexemes, networks = begun
+        configurations = [link.configuration(lexeme) for lexeme in lexemes]
         configurations += [network.begin(link) for network in networks]
         return configurations
 
@@ -75,7 +76,7 @@ class Grammar:
         """
         text = read_language(lexeme)
         if text is not None:
-            for values in self._values:
+            for values in self._begun.known():
                 members = self.form.scalars(values, "string")
                 if isinstance(members, Language) and is_known_rest(text, members):
                     keyword, pointer = responsible_keyword(values, "string")

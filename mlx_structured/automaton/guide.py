@@ -74,7 +74,6 @@ class Guide:
         self._tokens = vocabulary.tokens
         self._eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
-        self._finished.bitmap = self._read_only(walk.pack(list(self._eos)))
         self._finished.next = dict.fromkeys(self._eos, self._finished)
         self.forget()
         origin.add(self)

@@ -21,6 +21,11 @@ class LexemeState:
 
     __slots__ = ("__weakref__", "_transitions", "label")
 
+    base: LexemeState | None = None
+    """A state whose transitions are the same but at the bytes of ``patch``, once they are known."""
+
+    patch: frozenset[int] = frozenset()
+
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label
         self._transitions: Mapping[int, LexemeState] | None = None
@@ -56,3 +61,10 @@ class End(LexemeState):
 
 
 END = End(DONE)
+
+_ends: dict[Hashable, End] = {DONE: END}
+
+
+def end_of(label: Hashable) -> End:
+    """The state after a lexeme that ended as ``label`` and can't go on."""
+    return _ends.setdefault(label, End(label))

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.limits import charge
 
 
@@ -151,15 +152,27 @@ class Link:
         return recording.text[recording.starts[-1] :]
 
     def after(self, label: Hashable, captured: Captured) -> tuple[Configuration, ...]:
-        """What may come after the lexeme that this link waits for."""
+        """What may come after the lexeme that this link waits for.
+
+        Raises:
+            LimitExceededError: if that takes too much work to find out.
+        """
         if isinstance(captured, bytes):
-            return join(self._follow(label, captured))
+            return self._joined(label, captured)
         key = (label, captured)
         configurations = self._after.get(key)
         if configurations is None:
             charge(1, 300)
-            configurations = self._after[key] = join(self._follow(label, captured))
+            configurations = self._after[key] = self._joined(label, captured)
         return configurations
+
+    def _joined(self, label: Hashable, captured: Captured) -> tuple[Configuration, ...]:
+        try:
+            return join(self._follow(label, captured))
+        except RecursionError as error:
+            raise LimitExceededError(
+                "is nested too deeply, or so is a value to compare with others", "nesting"
+            ) from error
 
     def _follow(self, label: Hashable, captured: Captured) -> Iterable[Configuration]:
         return self.network.follow(self, self.state, label, captured)

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from weakref import WeakValueDictionary
+
+from mlx_structured.automaton.lexeme import LexemeState, end_of
+from mlx_structured.automaton.words_lexeme import encode_string
+from mlx_structured.languages.algebra import is_string
 
 
 class NameNode:
-    """A prefix of names: the names below it and the one that ends here, as bits."""
+    """A prefix of names: the names below it, as bits, and the index of the one that ends here.
 
-    __slots__ = ("below", "children", "ends")
+    Arguments:
+        names: all names of the trie, as code points or as bytes.
+        depth: the length of the prefix.
+        indices: of the names that start with it.
+    """
 
-    def __init__(self) -> None:
-        self.children: dict[int, NameNode] = {}
+    __slots__ = ("_children", "_depth", "_indices", "_names", "below", "ends")
+
+    def __init__(self, names: tuple[Sequence[int], ...], depth: int, indices: list[int]) -> None:
+        self._names = names
+        self._depth = depth
+        self._indices = indices
+        self._children: dict[int, NameNode] | None = None
         self.below = 0
         self.ends: int | None = None
+        for index in indices:
+            self.below |= 1 << index
+            if len(names[index]) == depth:
+                self.ends = index
+
+    @property
+    def children(self) -> dict[int, NameNode]:
+        """Code point, or byte -> the prefix longer by it, in order."""
+        found = self._children
+        if found is None:
+            names, depth = self._names, self._depth
+            groups: dict[int, list[int]] = {}
+            for index in self._indices:
+                if index != self.ends:
+                    groups.setdefault(names[index][depth], []).append(index)
+            found = self._children = {
+                unit: NameNode(names, depth + 1, groups[unit]) for unit in sorted(groups)
+            }
+        return found
 
 
 class NameState:
@@ -37,26 +70,67 @@ class NameState:
         allowed = self._allowed
         return [
             (character, character, self._trie.state(child, allowed))
-            for character, child in sorted(self._node.children.items())
+            for character, child in self._node.children.items()
             if child.below & allowed
         ]
+
+    def text(self) -> NameText:
+        """The state after the opening quote, for the one spelling that ``json.dumps`` has."""
+        return self._trie.text(self._trie.encoded, self._allowed)
+
+
+class NameText(LexemeState):
+    """Inside a name as ``json.dumps`` writes it, byte by byte up to its closing quote."""
+
+    __slots__ = ("_allowed", "_node", "_trie")
+
+    def __init__(self, trie: NameTrie, node: NameNode, allowed: int) -> None:
+        super().__init__()
+        self._trie = trie
+        self._node = node
+        self._allowed = allowed
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        trie, allowed = self._trie, self._allowed
+        return {
+            byte: trie.text(child, allowed) if child.ends is None else end_of(child.ends)
+            for byte, child in self._node.children.items()
+            if child.below & allowed
+        }
 
 
 class NameTrie:
     """The names of one object. Bit and label of a name are its index."""
 
-    __slots__ = ("__weakref__", "_root", "_states")
+    __slots__ = ("__weakref__", "_encoded", "_names", "_root", "_states", "_texts")
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._root = NameNode()
+        self._names = names
+        code_points = tuple(tuple(map(ord, name)) for name in names)
+        self._root = NameNode(code_points, 0, list(range(len(names))))
+        self._encoded: NameNode | None = None
         self._states: WeakValueDictionary[tuple[int, int], NameState] = WeakValueDictionary()
-        for index, name in enumerate(names):
-            node = self._root
-            node.below |= 1 << index
-            for character in name:
-                node = node.children.setdefault(ord(character), NameNode())
-                node.below |= 1 << index
-            node.ends = index
+        self._texts: WeakValueDictionary[tuple[int, int], NameText] = WeakValueDictionary()
+
+    @property
+    def encoded(self) -> NameNode:
+        """The names as texts of ``json.dumps``, without the opening quote."""
+        root = self._encoded
+        if root is None:
+            written = [index for index, name in enumerate(self._names) if is_string(name)]
+            texts = tuple(
+                encode_string(name)[1:] if is_string(name) else b"" for name in self._names
+            )
+            root = self._encoded = NameNode(texts, 0, written)
+        return root
+
+    def text(self, node: NameNode, allowed: int) -> NameText:
+        """The interned state at ``node`` of the encoded names."""
+        key = (id(node), allowed & node.below)
+        state = self._texts.get(key)
+        if state is None:
+            state = self._texts[key] = NameText(self, node, key[1])
+        return state
 
     def start(self, allowed: int) -> NameState:
         """The start, when the names with a bit in ``allowed`` may be written."""

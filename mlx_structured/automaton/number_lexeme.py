@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.any_number import any_number
@@ -77,3 +78,34 @@ def number_lexeme(
             return None
         _starts[key] = start
     return start
+
+
+def few_numbers(
+    numbers: NumberSet, spelling: Spelling, max_digits: int | None, limit: int
+) -> list[Fraction] | None:
+    """The members of a set that have a text, or ``None`` if these are more than ``limit``.
+
+    Arguments:
+        numbers: the set.
+        spelling: see :func:`number_lexeme`.
+        max_digits: likewise.
+        limit: the most members to list.
+    """
+    if spelling == "any":
+        # Every number has a text: a point or an exponent takes away the digits before it.
+        return numbers.values(limit)
+    start = number_lexeme(numbers, spelling, max_digits)
+    found: set[Fraction] = set()
+    level = [] if start is None else [("", start)]
+    while level:
+        longer = [
+            (text + chr(byte), state)
+            for text, before in level
+            for byte, state in before.transitions.items()
+        ]
+        found.update(Fraction(text) for text, state in longer if state.label is not None)
+        # Each text here leads to a text of its own, and no number has more than four.
+        if len(found) > limit or len(longer) > 4 * limit + 4:
+            return None
+        level = longer
+    return sorted(found)

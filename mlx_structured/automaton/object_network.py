@@ -152,7 +152,7 @@ class ObjectNetwork:
     def _allowed_names(self, progress: Progress) -> int:
         """The names that may come next, as bits."""
         candidates = self._all & ~progress.passed
-        required = self._shape.required & candidates
+        required = self._shape.required & self._shape.ordered & candidates
         if self._declared and required:
             next_required = required & -required
             candidates &= (next_required << 1) - 1
@@ -180,7 +180,8 @@ class ObjectNetwork:
 
     def _other_keys(self, state: ObjectState) -> Iterable[tuple[int, Language]]:
         """The classes of other keys that may come next, without the keys written."""
-        if self._declared and self._shape.required & ~state.progress.passed:
+        required = self._shape.required & self._shape.ordered
+        if self._declared and required & ~state.progress.passed:
             return
         written = [key for key in state.others if isinstance(key, str)]
         for index, each in enumerate(self._shape.classes()):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.text_lexeme import Whitespace, text_lexeme
 from mlx_structured.style import Style
+
+
+@lru_cache(maxsize=16)
+def punctuation_of(style: Style) -> Punctuation:
+    """The lexemes of a style, the same ones for all schemas."""
+    return Punctuation(style)
 
 
 class Punctuation:

@@ -11,11 +11,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE, END, End, LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
 from mlx_structured.automaton.names import NameState
-from mlx_structured.automaton.words_lexeme import words_lexeme
+from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
-from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.languages.language import EVERYTHING, Language, is_empty
+from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
 
 Machine: TypeAlias = "Language | NameState"
@@ -63,9 +64,7 @@ def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
 class StringState(LexemeState):
     """Between two characters of a string's content.
 
-    Where most characters lead to one state, that is the ``base``, and ``patch`` has the bytes at
-    which the transitions may differ from those of a string that always goes on there. Both are
-    known once the transitions are.
+    Where most characters lead to one state, that always goes on there, that is its ``base``.
     """
 
     __slots__ = ("_everywhere", "base", "machine", "patch", "spelling")
@@ -94,8 +93,19 @@ class StringState(LexemeState):
         return arcs
 
     def expand(self) -> Mapping[int, LexemeState]:
-        if self.spelling == "json.dumps" and isinstance(self.machine, Literals):
-            return words_lexeme(self.machine.words).transitions
+        machine = self.machine
+        if self.spelling == "json.dumps":
+            # Where strings have one spelling, words and names can be read byte by byte.
+            if isinstance(machine, NameState):
+                return machine.text().transitions
+            if isinstance(machine, Literals):
+                return words_lexeme(machine.words).transitions
+            words = excluded_words(machine)
+            if words is not None:
+                plain = string_body(EVERYTHING, self.spelling)
+                others = other_words_lexeme(words, plain)
+                self.base, self.patch = plain, others.patch
+                return others.transitions
         arcs = self.arcs()
         base = _main_target(arcs)
         if base is None:
@@ -107,7 +117,7 @@ class StringState(LexemeState):
             self.patch = self._write(transitions, _exceptions(arcs, base), arcs)
         label = self._label()
         if label is not None:
-            transitions[0x22] = END if label is DONE else _end(label)
+            transitions[0x22] = end_of(label)
         return transitions
 
     def everywhere(self) -> Mapping[int, LexemeState]:
@@ -397,13 +407,8 @@ class QuoteState(LexemeState):
 
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
 _quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
-_ends: WeakValueDictionary[Hashable, End] = WeakValueDictionary()
 # By the target's identity: the target may lead back to the state, and would keep it for ever.
 _tails: WeakValueDictionary[tuple[int, int, int, int], Utf8Tail] = WeakValueDictionary()
-
-
-def _end(label: Hashable) -> End:
-    return _ends.setdefault(label, End(label))
 
 
 def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:

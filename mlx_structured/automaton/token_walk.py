@@ -24,6 +24,7 @@ from mlx_structured.automaton.character_walk import (
 )
 from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
+from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
@@ -217,6 +218,9 @@ class TokenWalk:
             return self.reach(stand_in, node)
         if not self._is_wide(lexeme, node):
             return self._walk_by_nodes(lexeme, node)
+        near = self._near(lexeme)
+        if near is not None:
+            return self._difference(lexeme, near, node)
         if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
@@ -227,9 +231,6 @@ class TokenWalk:
         language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not lexeme.machine:
             return self._amend(lexeme, self.reach(string_body(language, lexeme.spelling), node))
-        plain = self._nearly_plain(lexeme)
-        if plain is not None:
-            return self._difference(lexeme, plain, node)
         if node < self._size and self._subtree[node] > MANY_NODES:
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
@@ -298,13 +299,12 @@ class TokenWalk:
             digits[begin:end] = here + ((read >= 0x30) & (read <= 0x39))
         return int(digits.max())
 
-    @staticmethod
-    def _nearly_plain(lexeme: StringState) -> StringState | None:
-        """The state of unconstrained strings, if this one mostly goes on as that one does."""
-        plain = string_body(EVERYTHING, lexeme.spelling)
-        few = len(lexeme.transitions) // 4
-        is_near = lexeme is not plain and lexeme.base is plain and len(lexeme.patch) < few
-        return plain if is_near else None
+    def _near(self, lexeme: LexemeState) -> LexemeState | None:
+        """The state of any string that has read the same, if this one goes on much as that one."""
+        base = lexeme.base
+        few = len(lexeme.patch) * 4 < len(lexeme.transitions)
+        is_plain = base in self._plain and base is not lexeme
+        return base if few and (is_plain or isinstance(lexeme, OtherWordsState)) else None
 
     def _walk_by_nodes(self, lexeme: LexemeState, node: int) -> Reach:
         ids: list[int] = []
@@ -352,23 +352,21 @@ class TokenWalk:
         bitmap = bitmaps[0] if len(bitmaps) == 1 else np.bitwise_or.reduce(bitmaps)
         return Reach(tuple(ids), bitmap, merged)
 
-    def _difference(self, lexeme: LexemeState, plain: StringState, node: int) -> Reach:
-        """The plain string's reach without what this state can't read."""
-        base = self.reach(plain, node)
+    def _difference(self, lexeme: LexemeState, near: LexemeState, node: int) -> Reach:
+        """The reach of a state that goes on much as this one, without what this one can't read."""
+        known = self.reach(near, node)
         lost: list[int] = []
         lost_exits: set[int] = set()
         exits: dict[Hashable, list[int]] = {}
-        stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, plain)]
+        stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, near)]
         while stack:
             at, state, other = stack.pop()
             ways = NO_TRANSITIONS if state is None else state.transitions
             other_ways = other.transitions
             children = self._children[at] or self.children(at)
-            bytes_: Iterable[int] = other_ways
-            if isinstance(state, StringState) and state.base is other:
+            bytes_: Iterable[int] = children
+            if state is not None and state.base is other:
                 bytes_ = state.patch
-            elif len(children) < len(other_ways):
-                bytes_ = children
             for byte in bytes_:
                 child = children.get(byte)
                 other_after = other_ways.get(byte)
@@ -381,25 +379,30 @@ class TokenWalk:
                     lost += self._tokens[child]
                 if other_after.label is not None:
                     lost_exits.update(self._parts.get(child, (child,)))
-                if after is not None and after.label is not None:
-                    exits.setdefault(after.label, []).append(child)
-                stack.append((child, after, other_after))
-        for label, exit_node in base.exits:
+                if self._subtree[child] > 1:
+                    if after is not None and after.label is not None:
+                        exits.setdefault(after.label, []).append(child)
+                    stack.append((child, after, other_after))
+        for label, exit_node in known.exits:
             parts = self._parts.get(exit_node, (exit_node,))
-            rest = [part for part in parts if part not in lost_exits]
-            if rest:
-                exits.setdefault(label, []).extend(rest)
-        exits = {
-            label: with_children
-            for label, nodes in exits.items()
-            if (with_children := [each for each in nodes if self.children(each)])
-        }
+            rest = exits.setdefault(label, [])
+            if lost_exits.isdisjoint(parts):
+                rest.append(exit_node)
+            else:
+                rest += [part for part in parts if part not in lost_exits]
+        exits = {label: nodes for label, nodes in exits.items() if nodes}
+        bitmaps = [] if known.bitmap is None else [self._without(known.bitmap, lost)]
         gone = set(lost)
-        ids = [token for token in base.ids if token not in gone]
-        if base.bitmap is None:
-            return self._reach(ids, [], exits)
-        bitmap = base.bitmap if not lost else base.bitmap & ~self.pack(lost)
-        return self._reach(ids, [bitmap], exits)
+        return self._reach([token for token in known.ids if token not in gone], bitmaps, exits)
+
+    def _without(self, bitmap: Bitmap, lost: list[int]) -> Bitmap:
+        if len(lost) > MANY_IDS:
+            return bitmap & ~self.pack(lost)
+        if lost:
+            bitmap = bitmap.copy()
+            for token in lost:
+                bitmap[token >> 5] &= ~(1 << (token & 31)) & 0xFFFFFFFF
+        return bitmap
 
     def _walk_by_characters(self, lexeme: StringState, node: int) -> Reach:
         """The loops of a string by whole classes of tokens, what leads out of them one by one."""

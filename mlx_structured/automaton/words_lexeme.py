@@ -1,9 +1,12 @@
-"""One of a set of words in the only spelling that ``json.dumps`` has for it: a trie of bytes."""
+"""A set of words, or all other strings, in the spelling of ``json.dumps``: a trie of bytes.
+
+Each string has one spelling there, so that no language of characters is needed for them.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mlx_structured.automaton.lexeme import END, LexemeState
 
@@ -30,15 +33,9 @@ class WordsState(LexemeState):
     def expand(self) -> Mapping[int, LexemeState]:
         texts, depth = self._texts, self._depth
         transitions: dict[int, LexemeState] = {}
-        low = self._low
-        while low < self._high:
-            byte = texts[low][depth]
-            high = low + 1
-            while high < self._high and texts[high][depth] == byte:
-                high += 1
+        for byte, low, high in _groups(texts, self._low, self._high, depth):
             is_end = len(texts[low]) == depth + 1
             transitions[byte] = END if is_end else WordsState(texts, low, high, depth + 1)
-            low = high
         return transitions
 
 
@@ -48,5 +45,76 @@ def words_lexeme(words: Iterable[str]) -> WordsState:
     Arguments:
         words: at least one; none with unpaired surrogates.
     """
-    texts = sorted(json.dumps(word, ensure_ascii=False)[1:].encode() for word in words)
-    return WordsState(tuple(texts), 0, len(texts), 0)
+    texts = _encoded(words)
+    return WordsState(texts, 0, len(texts), 0)
+
+
+class OtherWordsState(LexemeState):
+    """What was read begins some of the words, and none of them may come whole.
+
+    Its ``base`` is the state of any string that has read the same.
+
+    Arguments:
+        texts: encoded words with the closing quote, sorted; no text begins another.
+        low: the first of those that go on here.
+        high: one after the last.
+        depth: how many bytes were read.
+        plain: the state of any string.
+    """
+
+    __slots__ = ("_depth", "_high", "_low", "_plain", "_texts", "base", "patch")
+
+    def __init__(
+        self, texts: tuple[bytes, ...], low: int, high: int, depth: int, plain: LexemeState
+    ) -> None:
+        super().__init__()
+        self._texts = texts
+        self._low = low
+        self._high = high
+        self._depth = depth
+        self._plain = self.base = plain
+        self.patch = frozenset(text[depth] for text in texts[low:high])
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        texts, depth = self._texts, self._depth
+        transitions = dict(self._plain.transitions)
+        for byte, low, high in _groups(texts, self._low, self._high, depth):
+            if len(texts[low]) == depth + 1:
+                del transitions[byte]
+            else:
+                plain = transitions[byte]
+                transitions[byte] = OtherWordsState(texts, low, high, depth + 1, plain)
+        return transitions
+
+
+def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsState:
+    """The state after the opening quote, when any string but one of the words may come.
+
+    Arguments:
+        words: at least one; none with unpaired surrogates.
+        plain: the state after the opening quote of any string.
+    """
+    texts = _encoded(words)
+    return OtherWordsState(texts, 0, len(texts), 0, plain)
+
+
+def encode_string(text: str) -> bytes:
+    """The text of ``json.dumps``, with its quotes."""
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def _encoded(words: Iterable[str]) -> tuple[bytes, ...]:
+    return tuple(sorted(encode_string(word)[1:] for word in words))
+
+
+def _groups(
+    texts: tuple[bytes, ...], low: int, high: int, depth: int
+) -> Iterator[tuple[int, int, int]]:
+    """(byte at that depth, the first of the texts that have it, one after the last)."""
+    while low < high:
+        byte = texts[low][depth]
+        end = low + 1
+        while end < high and texts[end][depth] == byte:
+            end += 1
+        yield byte, low, end
+        low = end

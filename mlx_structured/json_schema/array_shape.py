@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from mlx_structured.json_schema.distinct import Canonical, can_all_differ, canonical, value_of
+from mlx_structured.json_schema.distinct import Canonical
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -15,6 +16,7 @@ from mlx_structured.json_schema.formula import (
     Here,
     Items,
     Length,
+    Repeating,
     Unique,
     conjunction,
     disjunction,
@@ -23,6 +25,17 @@ from mlx_structured.json_schema.formula import (
     replaced,
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.json_schema.repetition import (
+    Demand,
+    Offer,
+    Place,
+    Way,
+    Written,
+    can_end,
+    check_search,
+    offers,
+    seen_matters,
+)
 from mlx_structured.json_schema.residual import Branch, branches
 from mlx_structured.limits import charge
 
@@ -30,22 +43,11 @@ if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
 
-class Written(NamedTuple):
-    """How far an array is written.
-
-    Arguments:
-        place: index of the next item, as far as it matters.
-        rest: what has to hold of the items to come, beyond what always holds.
-        seen: the items written, where none may come again; ``None`` stands for an unknown one.
-    """
-
-    place: int
-    rest: Formula
-    seen: frozenset[Canonical | None] = frozenset()
-
-
 class ArrayShape:
     """The arrays that satisfy a formula.
+
+    All that a formula says about equal items is one statement, "all items differ": it is taken for
+    true, then for false, and each way is followed by itself.
 
     Arguments:
         form: the normal form.
@@ -56,10 +58,12 @@ class ArrayShape:
         self._form = form
         self._items: list[Items] = []
         self._values: dict[int, ValueSet] = {}
-        self._feasible: dict[Written, bool] = {}
+        self._branches: dict[Place, list[Branch]] = {}
+        self._known_ways: dict[Place, tuple[Way, ...]] = {}
+        self._known_reach: dict[Place, tuple[ValueSet, ...]] = {}
+        self._feasible: dict[Place, bool] = {}
         self.low = 0
         self.high: int | None = None
-        self._matters: bool | None = None
         rest: list[Formula] = []
         for part in parts_of(formula):
             if isinstance(part, Length):
@@ -70,24 +74,37 @@ class ArrayShape:
                 self._items.append(part)
             else:
                 rest.append(part)
-        self.rest = conjunction(part for part in rest if not isinstance(part, Unique))
-        self._all_differ = any(isinstance(part, Unique) for part in rest)
-        self.is_unique = any(isinstance(atom, Unique) for atom in leaves(formula))
-        """Whether it makes a difference which items were written."""
         edges = [self.low, self.high or 0]
+        least: dict[Count, None] = {}
         for atom in leaves(formula):
             if isinstance(atom, (Items, Count, Length)):
                 edges += [atom.low, atom.high or 0]
+            if isinstance(atom, Count):
+                least[atom] = None
         self._same_from = max(edges) + 1
         """From this index on nothing changes."""
         self._items_same_from = max(
             (edge for item in self._items for edge in (item.low, item.high or 0)), default=0
         )
+        self.most_needed = self._same_from + sum(atom.least for atom in least)
+        """If some array fits, one with so many items does: others can be left out of it."""
+        self.pointer = next(
+            (each.pointer for each in leaves(formula) if isinstance(each, (Unique, Repeating))), ""
+        )
+        """Of the keyword that speaks about equal items."""
+        self.starts = tuple(self._starts(conjunction(rest)))
 
-    @property
-    def start(self) -> Written:
-        """No item written."""
-        return Written(0, self.rest)
+    def _starts(self, rest: Formula) -> Iterable[Written]:
+        """Nothing written, with each demand that may be met."""
+        differing = _assuming(rest, differ=True)
+        equal = _assuming(rest, differ=False)
+        if differing is equal:
+            return [Written(Place(0, equal), Demand.NOTHING)]
+        return [
+            Written(Place(0, rest), demand)
+            for rest, demand in ((differing, Demand.ALL_DIFFER), (equal, Demand.SOME_EQUAL))
+            if rest is not FALSE
+        ]
 
     def values(self, index: int) -> ValueSet:
         """What must hold of the item at that index, whatever else is there."""
@@ -108,60 +125,80 @@ class ArrayShape:
         """Whether some array fits."""
         if self.high is not None and self.low > self.high:
             return False
-        return self.can_finish(self.start)
+        return any(self.can_finish(start) for start in self.starts)
 
-    def with_seen(self, written: Written, item: bytes | None) -> Written:
-        """The same after an item of that text, ``None`` for an unknown one."""
-        seen = None if item is None else canonical(item)
-        return written._replace(seen=written.seen | {seen})
+    def can_finish(self, written: Written) -> bool:
+        """Whether some items to come make what is written a valid array."""
+        return self.can_end(written.place) and can_end(self._form, self, written)
 
-    @property
-    def seen_matters(self) -> bool:
-        """Whether which items were written decides how many more can come."""
-        if self._matters is None:
-            places = range(min(max(self.low, self.high or 0), self._items_same_from) + 1)
-            self._matters = any(
-                self._form.few_values(self.values(place)) is not None for place in places
-            )
-        return self._matters
-
-    def after_item(self, written: Written) -> list[tuple[ValueSet, Written]]:
+    def offers(self, written: Written) -> list[Offer]:
         """What may stand at the next index, with how far the array is written then."""
-        return [(way.values, after) for way, after in self._ways(written) if self.can_finish(after)]
+        return offers(self._form, self, written)
 
-    def _ways(self, written: Written) -> list[tuple[Branch, Written]]:
-        index, rest, seen = written
-        if self.high is not None and index >= self.high:
-            return []
-        values = self.values(index)
-        written_before = self._form.table.either(
-            self._form.table.constant(value_of(each)) for each in seen if each is not None
-        )
-        another = self._form.table.negation(written_before)
-        if self._all_differ:
-            values |= {another}
-        following = min(index + 1, self._same_from)
-        read = rest if rest is TRUE else replaced(rest, lambda atom: self._at(atom, index, another))
-        ways = [Branch(values, TRUE)] if read is TRUE else branches(self._form, read, values)
-        return [
-            (way, Written(following, way.rest, seen))
-            for way in ways
-            if self._form.is_nonempty(way.values)
-        ]
+    def may_close(self, written: Written) -> bool:
+        """Whether the array may end here."""
+        return written.demand is not Demand.SOME_EQUAL and self.is_end(written.place)
 
-    def _can_differ(self, written: Written) -> bool:
-        """Whether the items that must still come can differ from those written."""
-        used = [each for each in written.seen if each is not None]
-        domains = [
-            few
-            for place in range(written.place, self.low)
-            if (few := self._form.few_values(self.values(place))) is not None
-        ]
-        return can_all_differ(domains, used)
+    def with_seen(self, written: Written, item: Canonical | None) -> Written:
+        """The same after an item of that canonical text, ``None`` for an unknown one."""
+        if written.demand is Demand.NOTHING:
+            return written
+        return written._replace(seen=written.seen | {item})
 
-    def _at(self, atom: Formula, index: int, another: Node) -> Formula:
-        if isinstance(atom, Unique):
-            return conjunction([self._here(another), atom])
+    def seen_matters(self, written: Written) -> bool:
+        """Whether which items were written decides if others can come, or if it may close."""
+        return seen_matters(self._form, self, written)
+
+    def ways(self, place: Place) -> tuple[Way, ...]:
+        """What may stand at the next index, and the place then, if equal items don't matter."""
+        found = self._known_ways.get(place)
+        if found is None:
+            following = min(place.at + 1, self._same_from)
+            found = tuple(
+                (way.values, after)
+                for way in self._ways(place)
+                if self._form.is_nonempty(way.values)
+                and self.can_end(after := Place(following, way.rest))
+            )
+            if not self._form.is_searching:
+                self._known_ways[place] = found
+        return found
+
+    def _ways(self, place: Place) -> list[Branch]:
+        found = self._branches.get(place)
+        if found is None:
+            index, rest = place
+            values = self.values(index)
+            if self.high is not None and index >= self.high:
+                found = []
+            elif rest is TRUE:
+                found = [Branch(values, TRUE)]
+            else:
+                read = replaced(rest, lambda atom: self._at(atom, index))
+                found = branches(self._form, read, values)
+            self._branches[place] = found
+        return found
+
+    def reach(self, start: Place) -> tuple[ValueSet, ...]:
+        """What may have to hold of the items to come, if equal items don't matter."""
+        found = self._known_reach.get(start)
+        if found is None:
+            positions: dict[ValueSet, None] = {}
+            seen = {start}
+            stack = [start]
+            while stack:
+                for values, place in self.ways(stack.pop()):
+                    positions[values] = None
+                    if place not in seen:
+                        seen.add(place)
+                        stack.append(place)
+                check_search(len(seen), self.pointer)
+            found = tuple(positions)
+            if not self._form.is_searching:
+                self._known_reach[start] = found
+        return found
+
+    def _at(self, atom: Formula, index: int) -> Formula:
         if isinstance(atom, Items) and _covers(atom, index):
             return conjunction([self._here(atom.value), atom])
         if isinstance(atom, Count) and _covers(atom, index):
@@ -182,51 +219,61 @@ class ArrayShape:
             return TRUE
         return FALSE if node is self._form.table.no_value else Here(node)
 
-    def may_close(self, written: Written) -> bool:
-        """Whether the array may end here."""
-        return written.place >= self.low and self._holds(written.rest, written.place)
+    def is_end(self, place: Place) -> bool:
+        """Whether the array may end here, if equal items don't matter."""
+        return place.at >= self.low and _holds(place.rest, place.at)
 
-    def _holds(self, formula: Formula, count: int) -> bool:
-        if isinstance(formula, All):
-            return all(self._holds(part, count) for part in formula.parts)
-        if isinstance(formula, Any):
-            return any(self._holds(part, count) for part in formula.parts)
-        if isinstance(formula, Length):
-            return formula.low <= count and (formula.high is None or count <= formula.high)
-        if isinstance(formula, Count):
-            return formula.least == 0
-        return isinstance(formula, (Items, Unique))
-
-    def can_finish(self, written: Written) -> bool:
-        """Whether some items to come make what is written a valid array."""
-        if self._all_differ and not self._can_differ(written):
-            return False
-        if written.seen:
-            written = written._replace(seen=frozenset())
-        if written.rest is TRUE:
+    def can_end(self, place: Place) -> bool:
+        """Whether the array can be finished from here, if equal items don't matter."""
+        if place.rest is TRUE:
             last = min(self.low, self._items_same_from + 1)
-            return all(self._form.is_nonempty(self.values(i)) for i in range(written.place, last))
-        found = self._feasible.get(written)
+            return all(self._form.is_nonempty(self.values(i)) for i in range(place.at, last))
+        found = self._feasible.get(place)
         if found is not None:
             return found
-        came_from: dict[Written, Written | None] = {written: None}
-        stack = [written]
+        came_from: dict[Place, Place | None] = {place: None}
+        stack = [place]
         while stack:
             each = stack.pop()
-            if self.may_close(each) or self._feasible.get(each):
-                step: Written | None = each
+            if self.is_end(each) or self._feasible.get(each):
+                step: Place | None = each
                 while step is not None:
                     self._feasible[step] = True
                     step = came_from[step]
                 return True
-            for _, after in reversed(self._ways(each)):
-                if after not in came_from:
+            following = min(each.at + 1, self._same_from)
+            for way in reversed(self._ways(each)):
+                after = Place(following, way.rest)
+                if after not in came_from and self._form.is_nonempty(way.values):
                     came_from[after] = each
                     stack.append(after)
             charge(2, 500)
         if not self._form.is_searching:
             self._feasible.update(dict.fromkeys(came_from, False))
         return False
+
+
+def _assuming(formula: Formula, *, differ: bool) -> Formula:
+    """What has to hold besides, when all items differ or not."""
+
+    def change(atom: Formula) -> Formula:
+        if isinstance(atom, (Unique, Repeating)):
+            return TRUE if isinstance(atom, Unique) is differ else FALSE
+        return atom
+
+    return replaced(formula, change)
+
+
+def _holds(formula: Formula, count: int) -> bool:
+    if isinstance(formula, All):
+        return all(_holds(part, count) for part in formula.parts)
+    if isinstance(formula, Any):
+        return any(_holds(part, count) for part in formula.parts)
+    if isinstance(formula, Length):
+        return formula.low <= count and (formula.high is None or count <= formula.high)
+    if isinstance(formula, Count):
+        return formula.least == 0
+    return isinstance(formula, Items)
 
 
 def _covers(atom: Items | Count, index: int) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-import jsonschema.validators
 import referencing.jsonschema
-from jsonschema.protocols import Validator
 from referencing import Registry, Specification
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError, UnsupportedSchemaError
 from mlx_structured.json_schema.pointers import escape_pointer
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 ENFORCED = frozenset(
     {
@@ -168,7 +169,7 @@ class Dialect:
         name: for messages.
         uri: the metaschema's identifier, without an empty fragment.
         specification: how ``referencing`` finds identifiers and subresources in it.
-        validator: the class of ``jsonschema`` whose metaschema check judges schemas.
+        validator_name: of the class of ``jsonschema`` whose metaschema judges schemas.
         unknown: keywords of other drafts that would say something about values there. Other
             drafts' names for schemas (``id``, ``$anchor``, ``$defs``) are passed over.
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
@@ -182,13 +183,20 @@ class Dialect:
     name: str
     uri: str
     specification: Specification[Any]
-    validator: type[Validator]
+    validator_name: str
     unknown: frozenset[str] = frozenset()
     ref_hides_siblings: bool = False
     exclusive_bounds_are_flags: bool = False
     contains_evaluates: bool = False
     vocabularies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
+
+    @property
+    def validator(self) -> type[Validator]:
+        """The class of ``jsonschema`` whose metaschema judges schemas."""
+        import jsonschema.validators  # noqa: PLC0415  # seldom needed, and slow to import
+
+        return cast("type[Validator]", getattr(jsonschema.validators, self.validator_name))
 
 
 _SINCE_2019 = frozenset(
@@ -232,7 +240,7 @@ DRAFT4 = Dialect(
     "draft 4",
     "http://json-schema.org/draft-04/schema",
     _of_objects(referencing.jsonschema.DRAFT4),
-    jsonschema.validators.Draft4Validator,
+    "Draft4Validator",
     unknown=_SINCE_6 | _SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
     exclusive_bounds_are_flags=True,
@@ -241,7 +249,7 @@ DRAFT6 = Dialect(
     "draft 6",
     "http://json-schema.org/draft-06/schema",
     referencing.jsonschema.DRAFT6,
-    jsonschema.validators.Draft6Validator,
+    "Draft6Validator",
     unknown=_SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
 )
@@ -249,7 +257,7 @@ DRAFT7 = Dialect(
     "draft 7",
     "http://json-schema.org/draft-07/schema",
     referencing.jsonschema.DRAFT7,
-    jsonschema.validators.Draft7Validator,
+    "Draft7Validator",
     unknown=_SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
 )
@@ -257,7 +265,7 @@ DRAFT201909 = Dialect(
     "draft 2019-09",
     "https://json-schema.org/draft/2019-09/schema",
     referencing.jsonschema.DRAFT201909,
-    jsonschema.validators.Draft201909Validator,
+    "Draft201909Validator",
     unknown=_SINCE_2020,
     vocabularies=_VOCABULARIES_2019,
 )
@@ -265,7 +273,7 @@ DRAFT202012 = Dialect(
     "draft 2020-12",
     "https://json-schema.org/draft/2020-12/schema",
     referencing.jsonschema.DRAFT202012,
-    jsonschema.validators.Draft202012Validator,
+    "Draft202012Validator",
     unknown=_ONLY_2019 | {"additionalItems"},
     contains_evaluates=True,
     vocabularies=_VOCABULARIES_2020,

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, NoValue, ValueSet
+from mlx_structured.json_schema.memo import Memo
+from mlx_structured.json_schema.nodes import TYPES, ValueSet, is_passing
+from mlx_structured.json_schema.plain_values import plain_types
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
 
 _NEVER = 1 << 60
+_TYPES = frozenset(TYPES)
+_CHEAPEST_FIRST = ("null", "boolean", "string", "number")
 
 LEVELS = 25
 """A search goes no deeper before it is put off: a level takes ten of Python's 1,000 frames."""
@@ -33,11 +37,13 @@ class Emptiness:
 
     def __init__(self, form: NormalForm) -> None:
         self._form = form
-        self._known: dict[ValueSet, bool] = {}
+        self._known: Memo[ValueSet, bool] = Memo(is_passing)
         self._depths: dict[ValueSet, int] = {}
         self._lowest = _NEVER
         self._provisional: list[ValueSet] = []
         self._waiting: list[ValueSet] = []
+        self.doubts = 0
+        """How often a position was taken for empty because it is being looked into."""
 
     @property
     def is_searching(self) -> bool:
@@ -51,11 +57,17 @@ class Emptiness:
             return known
         if values in self._depths:
             self._lowest = min(self._lowest, self._depths[values])
+            self.doubts += 1
             return False
-        if any(isinstance(node, NoValue) for node in values):
+        if len(values) == 1:
+            (node,) = values
+            if plain_types(node):
+                return True
+        types = _TYPES.intersection(*(node.types for node in values))
+        if not types:
             self._known[values] = False
             return False
-        if any(self._form.has_scalar(values, of) for of in TYPES if of not in CONTAINERS):
+        if any(self._form.has_scalar(values, of) for of in _CHEAPEST_FIRST if of in types):
             self._known[values] = True
             return True
         if not self._depths:
@@ -83,6 +95,10 @@ class Emptiness:
         finally:
             self._waiting = []
 
+    def doubt(self) -> None:
+        """Take "no" of all positions that are being looked into for unfinished."""
+        self._lowest = -1
+
     def _search(self, values: ValueSet) -> bool:
         depth = len(self._depths)
         outer, self._lowest = self._lowest, _NEVER
@@ -104,8 +120,11 @@ class Emptiness:
         elif lowest >= depth:
             self._known[values] = False
             for each in self._provisional[mark:]:
-                self._known.setdefault(each, False)
+                if each not in self._known:
+                    self._known[each] = False
             del self._provisional[mark:]
-        else:
+        elif depth:
             self._provisional.append(values)
+        else:
+            self._provisional.clear()
         return found

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakValueDictionary
 
-from mlx_structured.errors import UnsupportedSchemaError
 from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
@@ -23,24 +22,53 @@ if TYPE_CHECKING:
     from mlx_structured.languages.language import Language
 
 
-class All:
-    """Every part holds; without parts it is true. Equal ones are the same object."""
+class _Parts:
+    """A set of formulas. There is no table of them: their nodes would lead back to them, so that
+    none of a schema could ever go.
+    """
 
-    __slots__ = ("__weakref__", "parts")
+    __slots__ = ("_hash", "_members", "parts")
     __match_args__ = ("parts",)
 
     def __init__(self, parts: tuple[Formula, ...]) -> None:
         self.parts = parts
+        self._members: frozenset[Formula] | None = None
+        self._hash = 0
+
+    @property
+    def members(self) -> frozenset[Formula]:
+        """The parts, without their order."""
+        found = self._members
+        if found is None:
+            found = self._members = frozenset(self.parts)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, _Parts)
+            and type(self) is type(other)
+            and hash(self) == hash(other)
+            and self.members == other.members
+        )
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            self._hash = hash((type(self), self.members))
+        return self._hash
 
 
-class Any:
-    """At least one part holds; without parts it is false. Equal ones are the same object."""
+class All(_Parts):
+    """Every part holds; without parts it is true."""
 
-    __slots__ = ("__weakref__", "parts")
-    __match_args__ = ("parts",)
+    __slots__ = ()
 
-    def __init__(self, parts: tuple[Formula, ...]) -> None:
-        self.parts = parts
+
+class Any(_Parts):
+    """At least one part holds; without parts it is false."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +168,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items are equal. The opposite isn't enforced; ``pointer`` is for that error."""
+    """No two items are equal. ``pointer`` is of the keyword that says so."""
+
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Some two items are equal. ``pointer`` is of the keyword whose opposite this is."""
 
     pointer: str
 
@@ -153,16 +188,13 @@ class Here:
 
 
 ObjectAtom: TypeAlias = Required | Property | Properties | Names | Exists | Size
-ArrayAtom: TypeAlias = Length | Items | Count | Unique
+ArrayAtom: TypeAlias = Length | Items | Count | Unique | Repeating
 Atom: TypeAlias = Within | Here | ObjectAtom | ArrayAtom
 Formula: TypeAlias = All | Any | Holds | OneOf | Atom
 
 TRUE = All(())
 FALSE = Any(())
-
-# By hashes: a part may lead back to the whole through its node, and would keep it for ever.
-_alls: WeakValueDictionary[int, All] = WeakValueDictionary()
-_anys: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""No other conjunction or disjunction is without parts: ``is`` finds them."""
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
@@ -175,15 +207,8 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), TRUE)
-    key = hash(frozenset(parts))
-    found = _alls.get(key)
-    while found is not None and parts.keys() != set(found.parts):
-        key += 1
-        found = _alls.get(key)
-    if found is None:
-        charge(1 + len(parts) // 32, 300 + 50 * len(parts))
-        found = _alls[key] = All(tuple(parts))
-    return found
+    charge(1 + len(parts) // 32, 200 + 50 * len(parts))
+    return All(tuple(parts))
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
@@ -196,15 +221,8 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), FALSE)
-    key = hash(frozenset(parts))
-    found = _anys.get(key)
-    while found is not None and parts.keys() != set(found.parts):
-        key += 1
-        found = _anys.get(key)
-    if found is None:
-        charge(1 + len(parts) // 32, 300 + 50 * len(parts))
-        found = _anys[key] = Any(tuple(parts))
-    return found
+    charge(1 + len(parts) // 32, 200 + 50 * len(parts))
+    return Any(tuple(parts))
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -214,12 +232,17 @@ def parts_of(formula: Formula) -> tuple[Formula, ...]:
 
 def replaced(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The formula with each of its atoms and nodes changed."""
-    if not isinstance(formula, (All, Any)):
+    if not isinstance(formula, _Parts):
         return change(formula)
-    parts = []
-    # No generator: it would take a frame of its own for each level of a deep formula.
+    decisive = FALSE if isinstance(formula, All) else TRUE
+    parts: list[Formula] = []
     for part in formula.parts:
-        parts.append(replaced(part, change))
+        new = replaced(part, change)
+        if new is decisive:
+            return decisive
+        parts.append(new)
+    if all(map(is_, parts, formula.parts)):
+        return formula
     return conjunction(parts) if isinstance(formula, All) else disjunction(parts)
 
 
@@ -263,9 +286,9 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
         case Count(low, high, value, least, most):
             return disjunction(Count(low, high, value, *span) for span in _outside(least, most))
         case Unique(pointer):
-            raise UnsupportedSchemaError(
-                "uniqueItems", pointer, "is not supported where its opposite may be asked for"
-            )
+            return Repeating(pointer)
+        case Repeating(pointer):
+            return Unique(pointer)
         case _:
             raise AssertionError(f"{formula} is about a scalar")
 

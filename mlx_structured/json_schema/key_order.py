@@ -26,7 +26,7 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Constant) and isinstance(node.value, dict):
+        if isinstance(node, Constant) and isinstance(node.value, dict) and not node.passing:
             declared.update(dict.fromkeys(node.value))
         if not isinstance(node, SchemaNode):
             continue
@@ -49,4 +49,4 @@ def key_order(values: ValueSet) -> tuple[str, ...]:
 
 def is_writable(name: str) -> bool:
     """Whether JSON can have the key in UTF-8: an unpaired surrogate is no character."""
-    return not any(0xD800 <= ord(character) <= 0xDFFF for character in name)
+    return name.isascii() or not any(0xD800 <= ord(character) <= 0xDFFF for character in name)

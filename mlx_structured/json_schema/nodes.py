@@ -8,26 +8,39 @@ must all be satisfied (:data:`ValueSet`).
 from __future__ import annotations
 
 import json
+import marshal
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from hashlib import sha256
+from typing import Any, Generic, TypeAlias, TypeVar
+from urllib.parse import unquote
+from weakref import WeakValueDictionary
 
 import referencing
 from referencing.exceptions import Unresolvable
 
 from mlx_structured.errors import SchemaError
-from mlx_structured.json_schema.contents import Contents
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
+from mlx_structured.json_schema.distinct import canonical_value
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
 from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
+from mlx_structured.json_schema.survey import Survey
 from mlx_structured.limits import charge
 
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
 CONTAINERS = frozenset({"array", "object"})
+_LONGEST_CONTENT = 1024
+_EVERY_TYPE = frozenset(TYPES)
+_NO_TYPE: frozenset[JsonType] = frozenset()
+_TYPE_NAMED = {of: frozenset({of}) for of in TYPES} | {"integer": frozenset({"number"})}
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_ENTRANCES = frozenset({"$id", "id", "$schema"})
+"""Keywords that can begin another scope."""
+K = TypeVar("K")
+N = TypeVar("N", bound="Node")
 
 
 def json_type(value: object) -> JsonType:
@@ -44,13 +57,38 @@ def json_type(value: object) -> JsonType:
 
 
 class Node:
-    """One set of values. ``formulas`` memoises what it says of each type."""
+    """One set of values. ``formulas`` memoises what it says of each type.
 
-    __slots__ = ("formulas", "index", "pointer", "scalars")
+    ``types`` holds the types that its values can have, as far as that is easy to see. Where
+    ``is_plain``, nothing else is asked for, but that numbers may have to be integers. A *passing*
+    node speaks of values that a text has, not of the schema alone: it goes with them.
+    """
 
-    def __init__(self, index: int, pointer: str) -> None:
+    __slots__ = (
+        "__weakref__",
+        "formulas",
+        "index",
+        "is_plain",
+        "passing",
+        "pointer",
+        "scalars",
+        "types",
+    )
+
+    def __init__(
+        self,
+        index: int,
+        pointer: str,
+        types: frozenset[JsonType] = _EVERY_TYPE,
+        *,
+        is_plain: bool = False,
+        passing: bool = False,
+    ) -> None:
         self.index = index
         self.pointer = pointer
+        self.types = types
+        self.is_plain = is_plain
+        self.passing = passing
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
@@ -72,8 +110,8 @@ class Constant(Node):
 
     __slots__ = ("value",)
 
-    def __init__(self, index: int, pointer: str, value: object) -> None:
-        super().__init__(index, pointer)
+    def __init__(self, index: int, value: object, *, passing: bool) -> None:
+        super().__init__(index, "", _TYPE_NAMED[json_type(value)], passing=passing)
         self.value = value
 
 
@@ -83,7 +121,7 @@ class Negation(Node):
     __slots__ = ("inner",)
 
     def __init__(self, index: int, inner: Node) -> None:
-        super().__init__(index, inner.pointer)
+        super().__init__(index, inner.pointer, passing=inner.passing)
         self.inner = inner
 
 
@@ -93,14 +131,15 @@ class Either(Node):
     __slots__ = ("nodes",)
 
     def __init__(self, index: int, nodes: frozenset[Node]) -> None:
-        super().__init__(index, "")
+        types = _NO_TYPE.union(*(node.types for node in nodes))
+        super().__init__(index, "", types, passing=is_passing(nodes))
         self.nodes = nodes
 
 
 class SchemaNode(Node):
     """A schema object with the place where it stands."""
 
-    __slots__ = ("keywords", "scope", "table")
+    __slots__ = ("_children", "keywords", "plain_types", "scope", "table")
 
     def __init__(
         self,
@@ -110,10 +149,14 @@ class SchemaNode(Node):
         scope: Scope,
         table: NodeTable,
     ) -> None:
-        super().__init__(index, pointer)
+        is_plain = len(keywords) == 1 and "type" in keywords
+        super().__init__(index, pointer, _types(keywords), is_plain=is_plain)
         self.keywords = keywords
         self.scope = scope
         self.table = table
+        self.plain_types: frozenset[JsonType] | None = None
+        """What :func:`~.plain_values.plain_types` has found."""
+        self._children: dict[tuple[str | int, ...], Node] = {}
 
     @property
     def dialect(self) -> Dialect:
@@ -122,12 +165,15 @@ class SchemaNode(Node):
 
     def child(self, *path: str | int) -> Node:
         """The node of the subschema at that path below this one."""
-        schema: Any = self.keywords
-        pointer = self.pointer
-        for token in path:
-            schema = schema[token]
-            pointer += "/" + escape_pointer(str(token))
-        return self.table.child(self, schema, pointer)
+        found = self._children.get(path)
+        if found is None:
+            schema: Any = self.keywords
+            pointer = self.pointer
+            for token in path:
+                schema = schema[token]
+                pointer += "/" + escape_pointer(str(token))
+            found = self._children[path] = self.table.child(self, schema, pointer)
+        return found
 
     def reference(self, keyword: str = "$ref") -> Node:
         """The node that the reference under ``keyword`` leads to."""
@@ -136,6 +182,52 @@ class SchemaNode(Node):
 
 ValueSet: TypeAlias = frozenset[Node]
 Place: TypeAlias = "tuple[Mapping[str, Any], Scope, str]"
+
+
+def _types(keywords: Mapping[str, Any]) -> frozenset[JsonType]:
+    """The types that ``type``, ``enum`` and ``const`` leave."""
+    types = _EVERY_TYPE
+    if "type" in keywords:
+        names = keywords["type"]
+        if isinstance(names, str):
+            types = _TYPE_NAMED[names]
+        else:
+            types = _NO_TYPE.union(*(_TYPE_NAMED[name] for name in names))
+    if "const" in keywords:
+        types &= {json_type(keywords["const"])}
+    if "enum" in keywords:
+        types &= {json_type(member) for member in keywords["enum"]}
+    return types
+
+
+def _content(value: Any) -> bytes:
+    """Equal for equal JSON values only: types count, and the order of keys."""
+    try:
+        # Without references (version 0) it depends on nothing else; json takes 10 times as long.
+        content = marshal.dumps(value, 0)
+    except ValueError as error:
+        raise RecursionError("a value is nested too deeply") from error
+    return content if len(content) <= _LONGEST_CONTENT else sha256(content).digest()
+
+
+def is_passing(values: ValueSet) -> bool:
+    """Whether one of the nodes speaks of values that a text has."""
+    return any(node.passing for node in values)
+
+
+class _Interned(Generic[K, N]):
+    """Nodes by what they are made of; passing ones only while they are used."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[K, N] = {}
+        self._passing: WeakValueDictionary[K, N] = WeakValueDictionary()
+
+    def get(self, key: K) -> N | None:
+        return self._lasting.get(key) or self._passing.get(key)
+
+    def add(self, key: K, node: N) -> N:
+        (self._passing if node.passing else self._lasting)[key] = node
+        return node
 
 
 class NodeTable:
@@ -160,19 +252,22 @@ class NodeTable:
         self._formats = formats
         self._dialects = Dialects(dialect)
         self._registry = registry
-        self._unions: dict[frozenset[Node], Either] = {}
+        self._unions: _Interned[frozenset[Node], Either] = _Interned()
         self._dynamic_anchors = DynamicAnchors()
         self._by_identity: dict[tuple[int, Scope], Node] = {}
-        self._by_content: dict[tuple[int, Scope], Node] = {}
-        self._contents = Contents()
-        self._negations: dict[Node, Negation] = {}
-        self._constants: dict[str, Constant] = {}
+        self._by_content: dict[tuple[bytes, Scope], Node] = {}
+        self._negations: _Interned[Node, Negation] = _Interned()
+        self._constants: _Interned[tuple[str, bool], Constant] = _Interned()
         self._kept: list[object] = []
-        self.asks_for_unique_items = False
+        self.is_plainly_supported = True
+        """Whether it was certain from the start that the whole schema can be enforced."""
+        self._targets: Mapping[str, Any] = {}
         self._metaschema = metaschema or MetaschemaCheck()
         self._root_uri = ""
-        self.any_value = AnyValue(0, "")
-        self.no_value = NoValue(1, "")
+        self.plain_depth = 0
+        """How deep the search for values that satisfy a node for certain has come."""
+        self.any_value = AnyValue(0, "", is_plain=True)
+        self.no_value = NoValue(1, "", _NO_TYPE)
         self._size = 1
 
     def root(self, schema: Any) -> Node:
@@ -180,7 +275,12 @@ class NodeTable:
         if isinstance(schema, bool):
             return self.any_value if schema else self.no_value
         dialect = self._dialects.of(schema, self._registry)
-        self._metaschema.check(schema, dialect, "")
+        schemas = self._metaschema.check(schema, dialect, "")
+        survey = None if schemas is None else Survey(schema, schemas, dialect)
+        if survey is not None and survey.is_plainly_supported(formats=self._formats):
+            self._targets = survey.targets
+            return self._node(schema, Scope("", dialect), "")
+        self.is_plainly_supported = False
         resource = dialect.specification.create_resource(schema)
         uri = self._root_uri = resource.id() or ""
         self._registry = self._registry.with_resource(uri, resource)
@@ -199,6 +299,8 @@ class NodeTable:
         if not isinstance(schema, dict):
             raise SchemaError(f"a schema is an object or a boolean, not {schema!r}", pointer)
         around = parent.scope
+        if _ENTRANCES.isdisjoint(schema):
+            return self._node(schema, around, pointer)
         dialect = self._dialects.of(schema, self._registry, around.dialect, pointer)
         scope = Scope(around.base_uri_of(schema, dialect), dialect, around.dynamic)
         if scope.base_uri != around.base_uri:
@@ -213,7 +315,7 @@ class NodeTable:
             return self.no_value if node is self.any_value else self.any_value
         found = self._negations.get(node)
         if found is None:
-            found = self._negations[node] = Negation(self._count(), node)
+            found = self._negations.add(node, Negation(self._count(), node))
         return found
 
     def either(self, nodes: Iterable[Node]) -> Node:
@@ -223,17 +325,32 @@ class NodeTable:
             return self.any_value
         if len(parts) < 2:
             return next(iter(parts), self.no_value)
+        return self._union(parts)
+
+    def undeclared(self, node: Node) -> Node:
+        """The node of the same values, which declares no keys of theirs."""
+        return self._union(frozenset((node,)))
+
+    def _union(self, parts: frozenset[Node]) -> Either:
         found = self._unions.get(parts)
         if found is None:
-            found = self._unions[parts] = Either(self._count(), parts)
+            found = self._unions.add(parts, Either(self._count(), parts))
         return found
 
-    def constant(self, value: object) -> Constant:
-        """The node of one value, as ``json.loads`` makes it, or of a number as a ``Fraction``."""
-        key = json.dumps(value, default=lambda fraction: {"\0": str(fraction)})
+    def constant(self, value: object, *, passing: bool = False) -> Constant:
+        """The node of one value, as ``json.loads`` makes it, maybe with ``Fraction`` numbers.
+
+        Arguments:
+            value: the value.
+            passing: whether it comes from a text.
+        """
+        if passing or isinstance(value, Fraction):
+            key = (canonical_value(value), passing)
+        else:
+            key = (json.dumps(value), passing)
         node = self._constants.get(key)
         if node is None:
-            node = self._constants[key] = Constant(self._count(), "", value)
+            node = self._constants.add(key, Constant(self._count(), value, passing=passing))
         return node
 
     def reference(self, node: SchemaNode, keyword: str) -> Node:
@@ -244,8 +361,10 @@ class NodeTable:
     def _target(self, node: SchemaNode, keyword: str) -> Node | Place:
         """Where a reference leads: a schema with its scope and pointer, or the node of a bool."""
         reference = node.keywords[keyword]
-        pointer = f"{node.pointer}/{keyword}"
         around = node.scope
+        if self._targets and reference in self._targets:
+            return self._node(self._targets[reference], around, unquote(reference[1:]))
+        pointer = f"{node.pointer}/{keyword}"
         if keyword == "$recursiveRef" and reference != "#":
             raise SchemaError(f"only '#' has a meaning here, not {reference!r}", pointer)
         try:
@@ -295,7 +414,7 @@ class NodeTable:
         """The node of a schema. One that is only a reference is followed to its target."""
         place: Place | Node = (schema, scope, pointer)
         followed: dict[tuple[int, Scope], Mapping[str, Any]] = {}
-        contents: list[tuple[int, Scope]] = []
+        contents: list[tuple[bytes, Scope]] = []
         while not isinstance(place, Node):
             schema, scope, pointer = place
             identity = (id(schema), scope)
@@ -317,25 +436,27 @@ class NodeTable:
         schema: Mapping[str, Any],
         scope: Scope,
         pointer: str,
-        contents: list[tuple[int, Scope]],
+        contents: list[tuple[bytes, Scope]],
     ) -> Node | Place:
         """The node of a schema, or where it refers to. New content is added to ``contents``."""
         dialect = scope.dialect
-        keywords = {
-            keyword: value
-            for keyword, value in schema.items()
-            if keyword in ENFORCED and value != NEUTRAL.get(keyword, ...)
-            if keyword not in dialect.silent and (keyword != "format" or self._formats)
-        }
+        keywords = {keyword: value for keyword, value in schema.items() if keyword in ENFORCED}
+        for keyword in NEUTRAL.keys() & keywords.keys():
+            if keywords[keyword] == NEUTRAL[keyword]:
+                del keywords[keyword]
+        if not self._formats:
+            keywords.pop("format", None)
+        if dialect.silent:
+            for keyword in dialect.silent.intersection(keywords):
+                del keywords[keyword]
         if dialect.ref_hides_siblings and "$ref" in keywords:
             keywords = {"$ref": keywords["$ref"]}
         if not keywords:
             return self.any_value
-        content = (self._contents.of(keywords), scope)
+        content = (_content(keywords), scope)
         node = self._by_content.get(content)
         if node is not None:
             return node
-        self.asks_for_unique_items |= "uniqueItems" in keywords
         made = SchemaNode(self._count(), pointer, keywords, scope, self)
         contents.append(content)
         first = next(iter(keywords))

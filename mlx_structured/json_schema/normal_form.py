@@ -6,19 +6,18 @@ for arrays and objects it becomes a shape, which says what may come as they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import cast
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.array_shape import ArrayShape
-from mlx_structured.json_schema.distinct import Canonical, canonical_scalar
 from mlx_structured.json_schema.emptiness import Emptiness
+from mlx_structured.json_schema.few_values import Few, FewValues
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
-    Count,
-    Exists,
     Formula,
     Holds,
     Items,
@@ -38,6 +37,7 @@ from mlx_structured.json_schema.formula import (
 )
 from mlx_structured.json_schema.key_order import key_order
 from mlx_structured.json_schema.keywords import KEYWORDS
+from mlx_structured.json_schema.memo import Memo
 from mlx_structured.json_schema.nodes import (
     CONTAINERS,
     TYPES,
@@ -51,6 +51,7 @@ from mlx_structured.json_schema.nodes import (
     NoValue,
     SchemaNode,
     ValueSet,
+    is_passing,
     json_type,
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
@@ -65,13 +66,8 @@ MAX_SCALARS = 1_000
 """Enums up to this size are decided value by value."""
 
 
-def nodes_of(atom: Formula, table: NodeTable) -> set[Node]:
-    """The nodes that an atom may ask values to satisfy."""
-    if isinstance(atom, (Property, Properties, Exists, Items)):
-        return {atom.value}
-    if isinstance(atom, Count):
-        return {atom.value, table.negation(atom.value)} if atom.most is not None else {atom.value}
-    return set()
+def _is_passing_of_type(key: tuple[ValueSet, JsonType]) -> bool:
+    return is_passing(key[0])
 
 
 def _too_deep(values: ValueSet, of: JsonType) -> LimitExceededError:
@@ -86,26 +82,36 @@ class NormalForm:
         table: the nodes of the schema.
         root: the node of the whole document.
         has_text: whether a nonempty set of numbers has a member that the style can write.
+        listed: the members of a set of numbers that the style can write, ``None`` for more than
+            so many.
     """
 
-    def __init__(self, table: NodeTable, root: Node, has_text: Callable[[NumberSet], bool]) -> None:
+    def __init__(
+        self,
+        table: NodeTable,
+        root: Node,
+        has_text: Callable[[NumberSet], bool],
+        listed: Callable[[NumberSet, int], list[Fraction] | None],
+    ) -> None:
         self.table = table
         self.root: ValueSet = frozenset((root,))
         self._has_text = has_text
-        self._scalars: dict[tuple[ValueSet, JsonType], ScalarSet] = {}
-        self._expanded: dict[tuple[Node, JsonType], Formula] = {}
-        self._few_values: dict[ValueSet, frozenset[Canonical] | None] = {}
-        self._few: dict[Node, frozenset[Scalar] | None] = {}
-        self._plainly_empty: dict[ValueSet, bool] = {}
-        self._arrays: dict[ValueSet, ArrayShape] = {}
-        self._objects: dict[ValueSet, ObjectShape] = {}
+        self._listed = listed
+        self._scalars: Memo[tuple[ValueSet, JsonType], ScalarSet] = Memo(_is_passing_of_type)
+        self._expanded: Memo[tuple[Node, JsonType], Formula] = Memo(lambda key: key[0].passing)
+        self._few: Memo[Node, frozenset[Scalar] | None] = Memo(lambda node: node.passing)
+        self._plainly_empty: Memo[ValueSet, bool] = Memo(is_passing)
+        self._arrays: Memo[ValueSet, ArrayShape] = Memo(is_passing)
+        self._objects: Memo[ValueSet, ObjectShape] = Memo(is_passing)
+        self._few_values = FewValues(self)
         self._emptiness = Emptiness(self)
 
     def formula(self, node: Node, of: JsonType) -> Formula:
         """What the node says about values of one type."""
         formula = node.formulas.get(of)
         if formula is None:
-            formula = node.formulas[of] = self._formula(node, of)
+            formula = self._formula(node, of) if of in node.types else FALSE
+            node.formulas[of] = formula
         return formula
 
     def _formula(self, node: Node, of: JsonType) -> Formula:
@@ -114,25 +120,41 @@ class NormalForm:
         if isinstance(node, NoValue):
             return FALSE
         if isinstance(node, Constant):
-            return self._constant_formula(node.value, of)
+            return self._constant_formula(node, of)
         if isinstance(node, Either):
-            return disjunction(map(Holds, sorted(node.nodes, key=lambda each: each.index)))
+            return self._either_formula(node, of)
         assert isinstance(node, SchemaNode)
-        parts = []
+        said = []
         for name, value in node.keywords.items():
             keyword = KEYWORDS[name]
             if of in keyword.types:
                 try:
-                    parts.append(keyword.formula(node, of, value))
+                    formula = keyword.formula(node, of, value)
                 except LimitExceededError as error:
                     error.locate(name, keyword_pointer(node, name))
                     raise
-        return conjunction(parts)
+                if formula is not TRUE:
+                    said.append(formula)
+        return said[0] if len(said) == 1 else conjunction(said)
 
-    def _constant_formula(self, value: object, of: JsonType) -> Formula:
+    def _either_formula(self, node: Either, of: JsonType) -> Formula:
+        nodes = sorted(node.nodes, key=lambda each: each.index)
+        if of in CONTAINERS:
+            return disjunction(map(Holds, nodes))
+        # Thousands of constants are one set, not as many unions.
+        constants = [
+            each.value
+            for each in nodes
+            if isinstance(each, Constant) and json_type(each.value) == of
+        ]
+        parts = [Holds(each) for each in nodes if not isinstance(each, Constant)]
+        return disjunction([Within(scalar_members(of, constants)), *parts] if constants else parts)
+
+    def _constant_formula(self, node: Constant, of: JsonType) -> Formula:
+        value = node.value
         if json_type(value) != of:
             return FALSE
-        constant = self.table.constant
+        constant = partial(self.table.constant, passing=node.passing)
         if isinstance(value, dict):
             others = complement(literals(value))
             atoms: list[Formula] = [Properties(others, self.table.no_value)]
@@ -162,6 +184,8 @@ class NormalForm:
 
     def has_scalar(self, values: ValueSet, of: JsonType) -> bool:
         """Whether a scalar of that type can be written at the position."""
+        if any(of not in node.types for node in values):
+            return False
         members = self.scalars(values, of)
         try:
             if isinstance(members, Language):
@@ -175,17 +199,28 @@ class NormalForm:
 
     def expanded(self, node: Node, of: JsonType) -> Formula:
         """What the node says about arrays or objects, down to atoms."""
+        known = self._expanded.get((node, of))
+        if known is not None:
+            return known
         # What it is made of comes first, on a stack of its own: nesting costs no recursion.
-        stack = [] if (node, of) in self._expanded else [node]
+        found: dict[Node, Formula] = {}
+        stack = [node]
         while stack:
             each = stack[-1]
-            missing = [part for part in self.parts(each, of) if (part, of) not in self._expanded]
+            missing = []
+            for part in self.parts(each, of):
+                if part not in found:
+                    known = self._expanded.get((part, of))
+                    if known is None:
+                        missing.append(part)
+                    else:
+                        found[part] = known
             if missing:
                 stack += missing
             else:
                 stack.pop()
-                self._expanded[each, of] = self._find_expanded(each, of)
-        return self._expanded[node, of]
+                found[each] = self._expanded[each, of] = self._find_expanded(each, of, found)
+        return found[node]
 
     def parts(self, node: Node, of: JsonType) -> Iterator[Node]:
         """The nodes that apply to the same value."""
@@ -198,26 +233,25 @@ class NormalForm:
             elif isinstance(leaf, OneOf):
                 yield from leaf.nodes
 
-    def _find_expanded(self, node: Node, of: JsonType) -> Formula:
+    def _find_expanded(self, node: Node, of: JsonType, parts: Mapping[Node, Formula]) -> Formula:
         if isinstance(node, Negation):
-            return negation(self._expanded[node.inner, of], self.table)
-        return replaced(self.formula(node, of), partial(self._expand, of=of))
+            return negation(parts[node.inner], self.table)
+        return replaced(self.formula(node, of), partial(self._expand, parts=parts))
 
-    def _expand(self, leaf: Formula, of: JsonType) -> Formula:
+    def _expand(self, leaf: Formula, parts: Mapping[Node, Formula]) -> Formula:
         if isinstance(leaf, Holds):
-            return self.expanded(leaf.node, of)
+            return parts[leaf.node]
         if isinstance(leaf, OneOf):
-            return self._one_of(leaf.nodes, of)
+            return self._one_of([parts[node] for node in leaf.nodes])
         if isinstance(leaf, Names):
             names = cast("Language", self.scalars(frozenset((leaf.value,)), "string"))
             return Properties(complement(names), self.table.no_value)
         return leaf
 
-    def _one_of(self, nodes: tuple[Node, ...], of: JsonType) -> Formula:
+    def _one_of(self, formulas: Sequence[Formula]) -> Formula:
         """One branch holds, and none of those that can hold together with it."""
-        formulas = [self.expanded(node, of) for node in nodes]
         opposites: dict[int, Formula] = {}
-        charge(len(nodes) ** 2 // 32)
+        charge(len(formulas) ** 2 // 32)
 
         def opposite(index: int) -> Formula:
             if index not in opposites:
@@ -273,11 +307,16 @@ class NormalForm:
         return members is not None and all(json_type(m) not in CONTAINERS for m in members)
 
     def _position(self, values: ValueSet, of: JsonType) -> Formula:
+        if len(values) == 1:
+            (node,) = values
+            return self.expanded(node, of)
         nodes = sorted(values, key=lambda node: node.index)
         return conjunction(self.expanded(node, of) for node in nodes)
 
     def array(self, values: ValueSet) -> ArrayShape | None:
         """The arrays at the position, if some array fits."""
+        if any("array" not in node.types for node in values):
+            return None
         try:
             shape = self._arrays.get(values)
             if shape is None:
@@ -291,6 +330,8 @@ class NormalForm:
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
+        if any("object" not in node.types for node in values):
+            return None
         try:
             shape = self._objects.get(values)
             if shape is None:
@@ -308,26 +349,25 @@ class NormalForm:
         inner = node.inner if isinstance(node, Negation) else node
         return all(self.expanded(inner, of) is FALSE for of in CONTAINERS)
 
-    def few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
-        """The values at a position, if they are few scalars; containers count as many."""
-        if values in self._few_values:
-            return self._few_values[values]
-        found = self._find_few_values(values)
-        if not self.is_searching:
-            self._few_values[values] = found
-        return found
+    def few_values(self, values: ValueSet, limit: int, pointer: str) -> Few:
+        """The values at a position, or ``None`` for more; see :meth:`FewValues.of`."""
+        return self._few_values.of(values, limit, pointer)
 
-    def _find_few_values(self, values: ValueSet) -> frozenset[Canonical] | None:
-        if self.array(values) is not None or self.object(values) is not None:
-            return None
-        found = self._scalars_if_few(values)
-        return None if found is None else frozenset(canonical_scalar(x.value) for x in found)
+    def listed_scalars(
+        self, values: ValueSet, of: JsonType, limit: int
+    ) -> Iterable[str | Fraction | bool | None] | None:
+        """The scalars of one type that can be written at a position, or ``None`` for too many."""
+        members = self.scalars(values, of)
+        if isinstance(members, Language):
+            return words(members, limit)
+        return self._listed(members, limit) if isinstance(members, NumberSet) else members
 
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         """The scalars that satisfy the node, if nothing else does and they are few."""
-        if node not in self._few:
-            self._few[node] = self._find_few_scalars(node)
-        return self._few[node]
+        if node in self._few:
+            return self._few.get(node)
+        found = self._few[node] = self._find_few_scalars(node)
+        return found
 
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
@@ -353,8 +393,17 @@ class NormalForm:
 
     @property
     def is_searching(self) -> bool:
-        """Whether the emptiness of some position is being decided, so that "no" isn't final."""
-        return self._emptiness.is_searching
+        """Whether some position is being looked into, so that "no" isn't final."""
+        return self._emptiness.is_searching or self._few_values.is_searching
+
+    @property
+    def doubts(self) -> int:
+        """How many answers were "no" only because their position is being looked into."""
+        return self._emptiness.doubts
+
+    def doubt(self) -> None:
+        """Take "no" for unfinished, as an answer that isn't final took part in it."""
+        self._emptiness.doubt()
 
     def is_nonempty(self, values: ValueSet) -> bool:
         """Whether some finite value, writable in the style, satisfies every node."""
@@ -371,22 +420,6 @@ class NormalForm:
         if isinstance(node, Negation):
             return self.expanded(node.inner, of) is TRUE
         return self.expanded(node, of) is FALSE
-
-    def expand_all(self) -> None:
-        """Take every node that can come into play down to atoms.
-
-        Raises:
-            UnsupportedSchemaError: where the opposite of a keyword may be asked for that has none.
-        """
-        seen = set(self.root)
-        stack = list(self.root)
-        while stack:
-            node = stack.pop()
-            for of in CONTAINERS:
-                for leaf in leaves(self.expanded(node, of)):
-                    new = nodes_of(leaf, self.table) - seen
-                    seen |= new
-                    stack += new
 
     def _find_plainly_empty(self, values: ValueSet) -> bool:
         if any(isinstance(node, NoValue) for node in values):

@@ -95,6 +95,8 @@ class ObjectShape:
         named |= dict.fromkeys(a.name for a in atoms if isinstance(a, (Required, Property)))
         self.names = tuple(name for name in named if is_writable(name))
         self._index = {name: i for i, name in enumerate(self.names)}
+        self.ordered = sum(1 << self._index[name] for name in order if name in self._index)
+        """The names that have a place in the declared order, as bits: the first ones."""
         self._counts = any(isinstance(atom, (Size, Exists)) for atom in atoms)
         self._bounds = [
             bound
@@ -103,6 +105,8 @@ class ObjectShape:
             for bound in (atom.low, atom.high)
             if bound is not None
         ]
+        self.most_needed = max(self._bounds, default=0) + len(named) + len(atoms)
+        """If some object fits, one with at most so many keys does."""
         self._by_name: dict[str, set[Node]] = {}
         self._general: list[Properties] = []
         self._values: dict[str, ValueSet] = {}
@@ -193,8 +197,9 @@ class ObjectShape:
         rest = progress.rest
         passed = progress.passed | bit
         if in_order:
-            passed = (bit << 1) - 1
-            rest = self.without(rest, (bit - 1) & ~progress.passed)
+            before = (bit - 1) & self.ordered
+            passed |= before
+            rest = self.without(rest, before & ~progress.passed)
         name = self.names[index]
         read = self._read(rest, index, partial(self._at_name, name=name))
         after = Progress(passed, TRUE, self._counted(progress), progress.used)
@@ -205,9 +210,8 @@ class ObjectShape:
         rest = progress.rest
         passed = progress.passed
         if in_order:
-            everything = (1 << len(self.names)) - 1
-            rest = self.without(rest, everything & ~passed)
-            passed = everything
+            rest = self.without(rest, self.ordered & ~passed)
+            passed |= self.ordered
         each = self.classes()[index]
         if each.size is not None and progress.used and progress.used[index] >= each.size:
             return []
@@ -220,12 +224,14 @@ class ObjectShape:
         found = self._known_ways.get(key)
         if found is None:
             charge(1, 1_000)
-            found = self._known_ways[key] = [
+            found = [
                 KeyWay(way.values, after)
                 for way in self._branches(read, values)
                 if self._form.is_nonempty(way.values)
                 and self.can_finish(after := progress._replace(rest=way.rest))
             ]
+            if not self._form.is_searching:
+                self._known_ways[key] = found
         return found
 
     def _branches(self, read: Formula, values: ValueSet) -> list[Branch]:

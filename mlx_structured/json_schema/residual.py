@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlx_structured.json_schema.formula import (
@@ -23,7 +24,7 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
+from mlx_structured.json_schema.nodes import Negation, Node, ValueSet, is_passing
 from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
@@ -95,10 +96,11 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
         charge(1 + len(members) // 32, 100 + 8 * len(members))
         cells.setdefault(_holding(members, scalar), []).append(scalar)
     table = form.table
+    constant = partial(table.constant, passing=is_passing(frozenset(members)))
     for holding, scalars in cells.items():
-        cell = held | {table.either(table.constant(scalar.value) for scalar in scalars)}
+        cell = held | {table.either(constant(scalar.value) for scalar in scalars)}
         yield _with_verdicts(rest, members, holding), cell
-    others = table.either(table.constant(scalar.value) for scalar in named)
+    others = table.either(constant(scalar.value) for scalar in named)
     yield _with_verdicts(rest, members, _holding(members, None)), held | {table.negation(others)}
 
 
@@ -172,6 +174,6 @@ def _joined(form: NormalForm, found: list[Branch]) -> list[Branch]:
     kept: list[Branch] = []
     for held, rest in found:
         values = (held - {form.table.any_value}) or frozenset({form.table.any_value})
-        if not any(other.rest is rest and other.values <= values for other in kept):
+        if not any(other.values <= values and other.rest == rest for other in kept):
             kept.append(Branch(values, rest))
     return kept

@@ -17,9 +17,12 @@ from mlx_structured.errors import (
 )
 from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
+from mlx_structured.json_schema.keywords.table import no_children
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 from mlx_structured.languages.ecma_pattern import search_language
+
+_WITH_PATTERNS = frozenset({"pattern", "format", "patternProperties"})
 
 
 def check_support(root: Node) -> None:
@@ -42,38 +45,44 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
         SchemaError: at a pattern that can't be read, a reference that leads nowhere, or a
             subschema that applies itself to the same value.
     """
+    seen: set[Node] = set()
     in_place: dict[Node, list[Node]] = {}
     stack = [root]
     while stack:
         node = stack.pop()
-        if node in in_place or not isinstance(node, SchemaNode):
+        if node in seen or not isinstance(node, SchemaNode):
             continue
-        in_place[node] = []
+        seen.add(node)
         children: list[Node] = []
+        unknown = node.dialect.unknown
         for name, value in node.keywords.items():
-            pointer = f"{node.pointer}/{escape_pointer(name)}"
-            keyword = KEYWORDS[name]
             # In no draft does additionalItems say anything without a list of items.
-            is_idle = name == "additionalItems" and "prefixItems" not in node.keywords
-            if name in node.dialect.unknown and not is_idle:
+            if name in unknown and (name != "additionalItems" or "prefixItems" in node.keywords):
                 yield UnsupportedSchemaError(
-                    name, pointer, f"does not belong to {node.dialect.name}"
+                    name, _pointer(node, name), f"does not belong to {node.dialect.name}"
                 )
                 continue
-            if name in ("pattern", "format", "patternProperties"):
+            if name in _WITH_PATTERNS:
                 try:
-                    _check_pattern(node, name, value, pointer)
+                    _check_pattern(node, name, value, _pointer(node, name))
                 except UnsupportedSchemaError as error:
                     yield error
                 except LimitExceededError as error:
-                    error.locate(name, pointer)
+                    error.locate(name, _pointer(node, name))
                     raise
+            keyword = KEYWORDS[name]
+            if keyword.children is no_children:
+                continue
             applied = list(keyword.children(node, value))
             children += applied
             if keyword.in_place:
-                in_place[node] += applied
+                in_place.setdefault(node, []).extend(applied)
         stack += reversed(children)
     _check_recursion(in_place)
+
+
+def _pointer(node: SchemaNode, keyword: str) -> str:
+    return f"{node.pointer}/{escape_pointer(keyword)}"
 
 
 def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:

@@ -42,6 +42,7 @@ class Language:
     __slots__ = (
         "__weakref__",
         "_derivatives",
+        "_successors",
         "capped",
         "classes",
         "counter",
@@ -69,6 +70,7 @@ class Language:
         self.states: int | None = None
         self.classes: Partition | None = None
         self._derivatives: dict[int, Language] = {}
+        self._successors: tuple[Language, ...] | None = None
         self.empty = False if self.nullable or self.plain else None
 
     def derivative(self, character: int) -> Language:
@@ -100,11 +102,14 @@ class Language:
                 groups.setdefault(following, []).extend(ranges)
         return [(sets.normalise(ranges), following) for following, ranges in groups.items()]
 
-    def successors(self) -> list[Language]:
+    def successors(self) -> tuple[Language, ...]:
         """The different derivatives other than ``EMPTY``."""
-        found = {self.derivative(character): None for character in self.partition.representatives}
-        found.pop(EMPTY, None)
-        return list(found)
+        found = self._successors
+        if found is None:
+            each = dict.fromkeys(map(self.derivative, self.partition.representatives))
+            each.pop(EMPTY, None)
+            found = self._successors = tuple(each)
+        return found
 
     @property
     def partition(self) -> Partition:

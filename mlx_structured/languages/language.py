@@ -127,8 +127,9 @@ def _search(language: Language) -> Generator[Language, None, None]:
     queue: list[tuple[int, int, Language]] = [(0, next(serial), language)]
     while queue:
         state = heapq.heappop(queue)[2]
-        for following in state.successors():
-            if following in cause:
+        for character in state.partition.representatives:
+            following = state.derivative(character)
+            if following is EMPTY or following in cause:
                 continue
             if following.empty is None and not _is_searched(following):
                 yield following

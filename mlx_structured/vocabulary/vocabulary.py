@@ -11,7 +11,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 from mlx_structured.errors import VocabularyError
 from mlx_structured.vocabulary import disk_cache
@@ -163,6 +162,8 @@ def _prepare(tokenizer: Any, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTri
 
 
 def _build(source: TokenSource, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTrie]:
+    from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415  # slow to import
+
     with tqdm(
         desc="Preparing the vocabulary", unit=" tokens", delay=1, leave=False, disable=None
     ) as bar:

@@ -28,7 +28,7 @@ from mlx_structured import (
 )
 from mlx_structured import driver as driver_module
 from mlx_structured.automaton.string_lexeme import Utf8Tail
-from mlx_structured.json_schema.nodes import SchemaNode
+from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.limits import CACHES
 
 
@@ -102,6 +102,27 @@ def test_nothing_of_a_schema_stays_when_its_acceptor_goes(vocabulary: Vocabulary
     for _ in range(3):
         use()
     assert alive() == before
+
+
+def test_the_nodes_of_a_schema_go_with_its_acceptor(vocabulary: Vocabulary) -> None:
+    def nodes() -> int:
+        gc.collect()
+        return sum(isinstance(each, Node) for each in gc.get_objects())
+
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}, "b": {"anyOf": [{"minLength": 1}, {"items": {}}]}},
+        "required": ["a", "b"],
+    }
+    before = nodes()
+    acceptor = compile_json_schema(schema)
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+    for byte in b'{"a": 1, "b": [1, "x"]}':
+        driver.select_valid_tokens()
+        driver.advance_token(byte)
+    assert nodes() > before
+    del acceptor, driver
+    assert nodes() == before
 
 
 def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:

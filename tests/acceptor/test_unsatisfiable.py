@@ -59,6 +59,21 @@ NEIGHBOURS: dict[str, tuple[Any, Any, str]] = {
         },
         '{"a": 1.5}',
     ),
+    "no branch of the type": (
+        {"type": "string", "anyOf": [{"type": "null"}, {"type": "integer"}]},
+        {"type": "string", "anyOf": [{"type": "null"}, {"minLength": 1}]},
+        '"a"',
+    ),
+    "one branch too many": (
+        {"type": "string", "oneOf": [{"type": "string"}, {"type": ["null", "string"]}]},
+        {"type": ["null", "string"], "oneOf": [{"type": "string"}, {"type": ["null", "string"]}]},
+        "null",
+    ),
+    "the same branch twice": (
+        {"oneOf": [{"type": "string"}, {"type": "string"}]},
+        {"oneOf": [{"type": "string"}, {"type": "string"}, {"type": "null"}]},
+        "null",
+    ),
     "minItems over maxItems": (
         {"type": "array", "minItems": 3, "maxItems": 2},
         {"type": "array", "minItems": 2, "maxItems": 2},
