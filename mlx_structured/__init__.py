@@ -1,4 +1,4 @@
-"""Makes every token that mlx-lm generates fit a JSON Schema."""
+"""Makes every token that mlx-lm generates fit a JSON Schema, or a regular expression."""
 
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import compile_json_schema
@@ -19,6 +19,7 @@ from mlx_structured.errors import (
 from mlx_structured.limits import Limits
 from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
+from mlx_structured.regex import compile_regex
 from mlx_structured.style import STYLES, Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -43,6 +44,7 @@ __all__ = [
     "VocabularyError",
     "apply_token_mask",
     "compile_json_schema",
+    "compile_regex",
     "create_mask",
     "make_logit_bias_processor",
 ]

@@ -24,12 +24,10 @@ from mlx_structured.json_schema.dialects import (
     Dialect,
     find_dialect,
 )
-from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.languages.formats import FORMATS
 from mlx_structured.style import STYLES, Style
 
 _LINE = 88
-_FORMATS = UNSUPPORTED_FORMATS.union(FORMATS)
 _NOTHING = object()
 _SHORT = STYLES["compact"]
 _LONG = replace(_SHORT, spelling="any", max_digits=None)
@@ -106,7 +104,7 @@ def _count_words(parsed: Any, dialect: Dialect) -> tuple[dict[str, int], dict[st
     for each, its_dialect in _subschemas(parsed, dialect):
         hides = its_dialect.ref_hides_siblings and "$ref" in each
         for word, value in each.items():
-            if word == "format" and value not in _FORMATS:
+            if word == "format" and value not in FORMATS:
                 passed_over[f"format {value!r}"] += 1
             elif (
                 (hides and word != "$ref")

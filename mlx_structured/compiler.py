@@ -29,7 +29,7 @@ from mlx_structured.json_schema.nodes import Node, NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support, unsupported_keywords
 from mlx_structured.languages.number_set import NumberSet
-from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits, check_limits
 from mlx_structured.style import Style, get_style
 
 Registry = Mapping[str, Any] | referencing.Registry[Any]
@@ -64,7 +64,7 @@ def compile_json_schema(
         LimitExceededError: for a schema that takes more than the limits allow.
         ValueError: for an unknown style.
     """
-    _check_limits(limits)
+    check_limits(limits)
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
@@ -93,18 +93,13 @@ def find_unsupported(
         SchemaError: for a schema that isn't valid, or not JSON.
         LimitExceededError: for a schema that takes more than the limits allow.
     """
-    _check_limits(limits)
+    check_limits(limits)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
         root = table.root(_parse(schema))
         with Budget(limits):
             return tuple(unsupported_keywords(root))
-
-
-def _check_limits(limits: object) -> None:
-    if not isinstance(limits, Limits):
-        raise TypeError(f"limits are a Limits(...), not a {type(limits).__name__}")
 
 
 @contextmanager

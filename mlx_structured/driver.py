@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ctypes import c_char
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,14 +30,47 @@ def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
     return guide
 
 
+class _Buffer(NamedTuple):
+    """Memory of the caller.
+
+    Arguments:
+        address, numel, element_size: which memory.
+        mask: the words of the mask.
+        rest: the bytes after them.
+        zeros: as many bytes of zero.
+    """
+
+    address: int
+    numel: int
+    element_size: int
+    mask: memoryview
+    rest: memoryview
+    zeros: bytes
+
+
+def _open_buffer(address: int, numel: int, element_size: int, words: int) -> _Buffer:
+    if element_size != 4:
+        raise ValueError(f"a mask is written in words of 4 bytes, not of {element_size}")
+    if numel < words:
+        raise ValueError(f"a mask of this vocabulary has {words} words, the buffer only {numel}")
+    if address <= 0 or address % 4:
+        raise ValueError(f"no uint32 can stand at the address {address}: null, or not aligned")
+    memory = memoryview((c_char * (int(numel) * 4)).from_address(int(address))).cast("B")
+    rest = memory[words * 4 :]
+    return _Buffer(
+        address, numel, element_size, memory[: words * 4].cast("I"), rest, bytes(len(rest))
+    )
+
+
 class JsonSchemaAcceptorDriver:
-    """Tracks which tokens may come next in one sequence.
+    """Tracks which tokens may come next in one sequence of any acceptor, of a schema or a regex.
 
     States are shared by all drivers of the same acceptor and vocabulary, so a driver is cheap, a
     fork is a copy of a list, and a rollback shortens it.
 
     Arguments:
-        acceptor: what :func:`~mlx_structured.compile_json_schema` returns.
+        acceptor: what :func:`~mlx_structured.compile_json_schema` or
+            :func:`~mlx_structured.compile_regex` returns.
         vocabulary: the tokens of the model.
     """
 
@@ -43,7 +78,7 @@ class JsonSchemaAcceptorDriver:
         if not isinstance(acceptor, Acceptor):
             raise TypeError(
                 f"an Acceptor is needed, not a {type(acceptor).__name__}: "
-                "call compile_json_schema for a schema"
+                "call compile_json_schema for a schema, compile_regex for a regular expression"
             )
         if not isinstance(vocabulary, Vocabulary):
             raise TypeError(
@@ -55,6 +90,7 @@ class JsonSchemaAcceptorDriver:
         with LEARNING:
             self._guide = _guide(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]
+        self._buffer: _Buffer | None = None
 
     def select_valid_tokens(self) -> npt.NDArray[np.uint32]:
         """The tokens that may come next.
@@ -72,6 +108,33 @@ class JsonSchemaAcceptorDriver:
         state = self._states[-1]
         bitmap = state.bitmap
         return self._guide.bitmap(state) if bitmap is None else bitmap
+
+    def write_mask_into(self, data_ptr: int, numel: int, element_size: int) -> None:
+        """Write the tokens that may come next into memory of the caller.
+
+        The arguments are those of ``Guide.write_mask_into`` in outlines-core, and so is the
+        meaning: for an array of numpy, ``array.ctypes.data, array.size, array.itemsize``; for a
+        tensor of torch on the CPU, ``data_ptr(), numel(), element_size()``. The memory must be
+        contiguous, writable, and at least as large as the arguments say: that can't be checked.
+
+        Arguments:
+            data_ptr: the address of the first of the 32-bit words.
+            numel: how many words there are. The first ``ceil(vocabulary.size / 32)`` become what
+                :meth:`select_valid_tokens` returns, those after them zero.
+            element_size: bytes of a word: 4.
+
+        Raises:
+            ValueError: for words of another size, too few of them, or an address that is null or
+                not a multiple of 4. Nothing is written then.
+            VocabularyError: as :meth:`select_valid_tokens`.
+        """
+        buffer = self._buffer
+        if buffer is None or buffer[:3] != (data_ptr, numel, element_size):
+            words = (self.vocabulary.size + 31) // 32
+            buffer = self._buffer = _open_buffer(data_ptr, numel, element_size, words)
+        buffer[3][:] = self.select_valid_tokens()  # type: ignore[call-overload]
+        if buffer[4]:
+            buffer[4][:] = buffer[5]
 
     def advance_token(self, token_id: int) -> None:
         """Go on with a token.
@@ -133,4 +196,5 @@ class JsonSchemaAcceptorDriver:
         other.vocabulary = self.vocabulary
         other._guide = self._guide
         other._states = self._states.copy()
+        other._buffer = self._buffer
         return other

@@ -8,7 +8,7 @@ class StructuredError(Exception):
 
 
 class PatternError(StructuredError, ValueError):
-    """A regular expression that can't be read, or that isn't regular (a back-reference).
+    """A regular expression that can't be read, has no regular meaning, or matches nothing.
 
     ``supported`` is False where the expression is valid ECMA-262 but can't be enforced.
     """
@@ -75,7 +75,8 @@ class LimitExceededError(StructuredError, RuntimeError):
         advice = _LIMIT_ADVICE.get(self.limit)
         if advice is None:
             advice = f"simplify it, or allow more with Limits({self.limit}=...)"
-        return f"{what} at {self.pointer or '#'} {self.reason}; {advice}"
+        place = f" at {self.pointer}" if self.pointer else ""
+        return f"{what}{place} {self.reason}; {advice}"
 
     def locate(self, keyword: str, pointer: str) -> None:
         """Say which keyword asks for the work, unless a more exact place is known already."""

@@ -61,6 +61,13 @@ class Limits:
 
 DEFAULT_LIMITS = Limits()
 
+
+def check_limits(limits: object) -> None:
+    """Raise ``TypeError`` for what isn't a :class:`Limits`."""
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits are a Limits(...), not a {type(limits).__name__}")
+
+
 LOOK_EVERY = 256
 """States between two looks at the clock: a state costs microseconds, the clock 50 ns."""
 

@@ -155,6 +155,9 @@ def make_logit_bias_processor(
 ) -> LogitBiasProcessor:
     """A logits processor that makes an mlx-lm generation write a value of a JSON Schema.
 
+    Given an acceptor, the generation writes one of its texts, such as one that a regular expression
+    matches.
+
     For example::
 
         processor = make_logit_bias_processor(tokenizer, {"type": "array"})
@@ -167,8 +170,8 @@ def make_logit_bias_processor(
     Arguments:
         tokenizer: what ``mlx_lm.load`` returned, or a Hugging Face tokenizer. Its vocabulary is
             prepared once.
-        schema_or_acceptor: a schema (a dict, a bool or JSON text), or what ``compile_json_schema``
-            made of one, to share its states between generations.
+        schema_or_acceptor: a schema (a dict, a bool or JSON text); or what ``compile_json_schema``
+            made of one, to share its states between generations; or what ``compile_regex`` made.
         style: which texts of a value may be written, by name or as a ``Style``; ``"spaced"`` if
             it isn't given.
         registry: schemas that the schema refers to, by URI.

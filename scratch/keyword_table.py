@@ -19,7 +19,6 @@ from mlx_structured.json_schema.dialects import (
     DRAFT202012,
     ENFORCED,
 )
-from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.languages.formats import FORMATS
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -123,12 +122,8 @@ def _drafts(keyword: str, drafts: list[str]) -> str:
 
 def _note(keywords: list[str], note: str) -> str:
     if keywords == ["format"]:
-        known, unsupported = (
-            ", ".join(f"`{name}`" for name in sorted(names))
-            for names in (FORMATS, UNSUPPORTED_FORMATS)
-        )
-        refused = f"; refused: {unsupported}" if unsupported else ""
-        return f"{note}: {known}{refused}; others are annotations"
+        known = ", ".join(f"`{name}`" for name in sorted(FORMATS))
+        return f"{note}: {known}; others are annotations"
     return note
 
 

@@ -1,54 +1,66 @@
-"""How many real-world schemas are taken, and whether their instances are judged rightly.
+"""Engines side by side on real-world schemas: which are right, and how fast.
 
-    python scratch/maskbench.py [--every N] [--seconds S] [--list-failures] [--ours-only]
+    python scratch/maskbench.py [--every N] [--tokenizer NAME] [--engines NAME ...]
+        [--ours-only] [--seconds S] [--minutes M] [--list-failures] [--plot FILE]
+        [--markdown FILE]
 
 The schemas are MaskBench's (4,197, each with valid and invalid instances), read from the folder
 ``suites/maskbench`` below ``$MLX_STRUCTURED_SHARED`` (by default ``../shared``); the tokens are
-those of the tokenizer in ``tokenizers/deepseek`` there. An instance is judged as a model would
-write it: each token has to be allowed by the mask, and EOS at the end.
+those of a tokenizer in ``tokenizers`` there (``deepseek`` has 128k, ``qwen36`` 248k). An instance
+is judged as a model would write it: each token has to be allowed by the mask, and EOS at the end.
 
-The text is what ``json.dumps(value, ensure_ascii=False)`` prints. What the default style refuses is
+The text is what ``json.dumps(value, ensure_ascii=False)`` prints. What our default style refuses is
 judged again with keys in any order. An instance that only that accepts counts as *other order*;
 where it gives up on an invalid instance, the default style's refusal is right, and the giving up is
-listed. llguidance (bench extra) stands beside it, with flexible whitespace; it has no such mode, so
-the valid instances in another order that it refuses are counted apart as well.
+listed. No peer has such a mode; the valid instances in another order that it refuses are counted
+apart as well.
 
-Times are in milliseconds, of one process that goes through the schemas one after the other:
-*compile* up to where the first mask can be asked for, *first mask* that mask, *step* a mask and the
-advance by one token.
+Each schema goes through one engine after the other, each in a process of its own. A token's time is
+that of its mask and of the advance by it:
+
+- *cold*: the first time that the instances of a schema are read, with the first mask as the first
+  token's mask, so that all that an engine finds out only when it is needed is in it;
+- *first instance*: the part of it that is the first of the schema's instances;
+- *warm*: the second time.
+
+*compile and first mask* is from the schema to the first mask. Ratios are over the schemas that
+both engines judge rightly, and over the tokens that both have read. The clock is read four times a
+token, which adds about 0.15 us for every engine.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import gzip
 import importlib.util
 import json
 import os
 import re
-import signal
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jsonschema
-import numpy as np
 import referencing.exceptions
-from maskbench_engines import (
-    HAS_LLGUIDANCE,
-    LIMIT,
-    Engine,
-    LLGuidance,
-    Ours,
-    RefusedError,
-    StepLimitError,
-    TimeIsUpError,
-    Times,
+from maskbench_engines import ENGINES, LIMIT, installed, version_of
+from maskbench_profile import print_profile, profile
+from maskbench_report import OURS, Kept, machine, markdown, plot, print_memory, print_times
+from maskbench_worker import (
+    DIED,
+    INVALID_ACCEPTED,
+    OTHER_ORDER,
+    RIGHT,
+    TIMEOUT,
+    VALID_REFUSED,
+    Case,
+    Instance,
+    Judged,
+    Outcome,
+    Worker,
 )
 from tqdm import tqdm  # type: ignore[import-untyped]
 from transformers import AutoTokenizer
@@ -61,107 +73,8 @@ SHARED = Path(
 
 HAS_JSONSCHEMA_RS = importlib.util.find_spec("jsonschema_rs") is not None
 
-RIGHT = "right"
-OTHER_ORDER = "other order"
-VALID_REFUSED = "valid refused"
-INVALID_ACCEPTED = "invalid accepted"
-TIMEOUT = "timeout"
-
-
-class Instance(NamedTuple):
-    """A value, whether it is valid, and how a model would write it."""
-
-    is_valid: bool
-    data: Any
-    text: str
-    ids: list[int]
-
-
-class Case(NamedTuple):
-    """A schema with its instances."""
-
-    group: str
-    name: str
-    schema: Any
-    instances: list[Instance]
-
-
-class Judged(NamedTuple):
-    """What an engine made of an instance, how many tokens it had read, what it gave up on."""
-
-    verdict: str
-    read: int
-    gave_up: str = ""
-
-
-class Outcome(NamedTuple):
-    """What an engine made of a schema: refused with a message, or its judgement by instance."""
-
-    refusal: str | None
-    message: str
-    judged: list[Judged]
-    is_compiled: bool = True
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Raise ``TimeIsUpError`` when the time is up, and again where that was swallowed."""
-
-    def stop(_number: int, _frame: object) -> None:
-        raise TimeIsUpError(f"not done after {seconds:g} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def judge(engine: Engine, instance: Instance, seconds: float) -> Judged:
-    """Let an engine read an instance; in any order too, where the declared one is refused."""
-    whole = len(instance.ids) + 1
-    with at_most(seconds):
-        read = engine.tokens_read(instance.ids)
-    if read == whole:
-        return Judged(RIGHT if instance.is_valid else INVALID_ACCEPTED, read)
-    try:
-        with at_most(seconds):
-            other = engine.tokens_read_in_any_order(instance.ids)
-    except (StepLimitError, TimeIsUpError) as error:
-        message = f"in any order, {error}"
-        if instance.is_valid:
-            raise type(error)(message) from error
-        return Judged(RIGHT, read, message)
-    if other == whole:
-        return Judged(OTHER_ORDER if instance.is_valid else INVALID_ACCEPTED, other)
-    return Judged(VALID_REFUSED if instance.is_valid else RIGHT, max(read, other))
-
-
-def run(engine: Engine, case: Case, seconds: float) -> Outcome:
-    """Let an engine take a schema and judge its instances."""
-    judged: list[Judged] = []
-    stage = "compile"
-    try:
-        with at_most(seconds):
-            begin = time.perf_counter()
-            engine.compile(case.schema)
-            compiled = time.perf_counter()
-            stage = "first mask"
-            engine.first_mask()
-            engine.times.first_mask.append(time.perf_counter() - compiled)
-            engine.times.compile.append(compiled - begin)
-        for number, instance in enumerate(case.instances):
-            stage = f"instance {number}"
-            judged.append(judge(engine, instance, seconds))
-    except RefusedError as error:
-        return Outcome(error.kind, str(error), judged, is_compiled=False)
-    except StepLimitError as error:
-        return Outcome(LIMIT, f"{stage}, {error}", judged)
-    except TimeIsUpError as error:
-        return Outcome(TIMEOUT, f"{stage}, {error}", judged, is_compiled=stage != "compile")
-    return Outcome(None, "", judged)
+REMEMBERED = 150
+"""The memory of so many schemas is measured."""
 
 
 def read_cases(tokenizer: Any, vocabulary: Vocabulary, every: int) -> Iterator[Case]:
@@ -182,9 +95,31 @@ def read_case(group: str, line: str, tokenizer: Any, vocabulary: Vocabulary) -> 
     for test in case["tests"]:
         text = json.dumps(test["data"], ensure_ascii=False)
         ids = tokenizer.encode(text, add_special_tokens=False)
-        assert b"".join(vocabulary.tokens[i] or b"" for i in ids) == text.encode(), case["name"]
+        if b"".join(vocabulary.tokens[i] or b"" for i in ids) != text.encode():
+            # A normalizer changed the text.
+            ids = longest_tokens(vocabulary, text.encode())
         instances.append(Instance(test["valid"], test["data"], text, ids))
     return Case(group, case["name"], case["schema"], instances)
+
+
+@cache
+def ids_by_text(vocabulary: Vocabulary) -> dict[bytes, int]:
+    """Token -> its id."""
+    return {token: i for i, token in enumerate(vocabulary.tokens) if token is not None}
+
+
+def longest_tokens(vocabulary: Vocabulary, text: bytes) -> list[int]:
+    """The text as the longest tokens from left to right."""
+    ids = []
+    position = 0
+    by_text = ids_by_text(vocabulary)
+    while position < len(text):
+        end = min(len(text), position + vocabulary.longest)
+        while text[position:end] not in by_text:
+            end -= 1
+        ids.append(by_text[text[position:end]])
+        position = end
+    return ids
 
 
 def other_judges(schema: Any, data: Any) -> str:
@@ -260,13 +195,13 @@ COLUMNS: Sequence[str] = (
 
 def count(case: Case, outcome: Outcome) -> Counter[str]:
     """A schema's part in the columns of the table."""
-    stopped = outcome.refusal in (TIMEOUT, LIMIT)
+    stopped = outcome.refusal in (TIMEOUT, LIMIT, DIED)
     counts = Counter(judged.verdict for judged in outcome.judged)
     wrong = counts[VALID_REFUSED] + counts[INVALID_ACCEPTED]
     counts.update(
         {
             "schemas": 1,
-            "compiled": outcome.is_compiled,
+            "compiled": outcome.compile is not None,
             "refused": outcome.refusal is not None and not stopped,
             TIMEOUT: stopped,
             "all right": outcome.refusal is None and not wrong,
@@ -294,27 +229,6 @@ def print_counts(counts: dict[str, dict[str, Counter[str]]]) -> None:
             print(f"{group:<16} {engine:<14} ", *cells)
 
 
-def print_times(engines: Sequence[Engine]) -> None:
-    """Median, p99 and maximum of the times of each engine, and the ratios to the last one's."""
-    print(
-        f"\n{'milliseconds':<14} {'engine':<14} "
-        f"{'median':>10} {'p99':>10} {'max':>10} {'number':>10}"
-    )
-    for field in Times._fields:
-        marks = {}
-        for engine in engines:
-            seconds = np.frombuffer(getattr(engine.times, field)) * 1e3
-            if not len(seconds):
-                continue
-            marks[engine.name] = np.array([*np.percentile(seconds, (50, 99)), seconds.max()])
-            cells = " ".join(f"{mark:>10.4f}" for mark in marks[engine.name])
-            print(f"{field:<14} {engine.name:<14} {cells} {len(seconds):>10}")
-        if len(marks) == 2:
-            own, other = marks.values()
-            cells = " ".join(f"{ratio:>10.2f}" for ratio in own / other)
-            print(f"{field:<14} {'ratio':<14} {cells}")
-
-
 def print_reasons(name: str, reasons: dict[str, Counter[str]]) -> None:
     """Why schemas weren't taken, most frequent first, and in which groups."""
     print(f"\nschemas refused or not finished by {name}, by reason")
@@ -323,66 +237,102 @@ def print_reasons(name: str, reasons: dict[str, Counter[str]]) -> None:
         print(f"{groups.total():>6} {reason} ({where})")
 
 
-def main() -> None:
-    """Print the tables."""
+def is_right(outcome: Outcome) -> bool:
+    """Whether all instances were judged rightly."""
+    wrong = (VALID_REFUSED, INVALID_ACCEPTED)
+    return outcome.refusal is None and not any(each.verdict in wrong for each in outcome.judged)
+
+
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
     parser = argparse.ArgumentParser(description="MaskBench's schemas and instances")
     parser.add_argument("--every", type=int, default=1, help="take every so many of the schemas")
+    parser.add_argument("--tokenizer", default="deepseek", help="a folder of shared tokenizers")
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=installed())
+    parser.add_argument("--ours-only", action="store_true", help="leave all peers out")
     parser.add_argument(
-        "--seconds", type=float, default=20.0, help="the most for one compilation, one instance"
+        "--seconds", type=float, default=10.0, help="the most for one compilation, one instance"
     )
     parser.add_argument(
-        "--list-failures", action="store_true", help="with whole texts, and those of llguidance"
+        "--minutes", type=float, default=float("inf"), help="stop after so many, with what there is"
     )
-    parser.add_argument("--ours-only", action="store_true", help="leave llguidance out")
+    parser.add_argument(
+        "--list-failures", action="store_true", help="with whole texts, and those of the peers"
+    )
+    parser.add_argument("--plot", type=Path, help="write a plot, .svg or .png")
+    parser.add_argument("--markdown", type=Path, help="write a table in Markdown")
     options = parser.parse_args()
-    if not (SHARED / "suites/maskbench").is_dir():
-        sys.exit(f"{SHARED}/suites/maskbench isn't there: set MLX_STRUCTURED_SHARED to its folder")
+    options.engines = [OURS] if options.ours_only else list(dict.fromkeys([OURS, *options.engines]))
+    options.folder = SHARED / "tokenizers" / options.tokenizer
+    for folder in (options.folder, SHARED / "suites/maskbench"):
+        if not folder.is_dir():
+            sys.exit(f"{folder} isn't there: set MLX_STRUCTURED_SHARED to the shared folder")
+    return options
 
-    tokenizer = AutoTokenizer.from_pretrained(SHARED / "tokenizers/deepseek")
+
+def main() -> None:
+    """Print the tables."""
+    options = arguments()
+    workers = [Worker(name, options.folder, options.seconds) for name in options.engines]
+    tokenizer = AutoTokenizer.from_pretrained(options.folder)
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
-    engines: list[Engine] = [Ours(vocabulary)]
-    if HAS_LLGUIDANCE and not options.ours_only:
-        engines.append(LLGuidance(tokenizer))
-    gc.collect()
-    gc.freeze()
+    print(f"{machine()}; tokenizer {options.tokenizer}, {vocabulary.size} tokens")
+    for worker in workers:
+        title = f"{worker.name} {version_of(worker.name)}"
+        print(f"{title:<34} vocabulary prepared in {worker.preparation:.2f} s")
 
     counts: dict[str, dict[str, Counter[str]]] = {}
     reasons: dict[str, dict[str, Counter[str]]] = {
-        engine.name: defaultdict(Counter) for engine in engines
+        name: defaultdict(Counter) for name in options.engines
     }
-    slowest: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
-    failures: dict[str, list[str]] = {engine.name: [] for engine in engines}
+    failures: dict[str, list[str]] = {name: [] for name in options.engines}
+    results: dict[str, list[Kept]] = {name: [] for name in options.engines}
+    slowest: list[tuple[float, str]] = []
+    remembered: list[Case] = []
     cases = read_cases(tokenizer, vocabulary, options.every)
+    end = time.monotonic() + options.minutes * 60
     for case in tqdm(cases, total=-(-4197 // options.every), unit="schema", mininterval=1.0):
-        outcomes = []
-        for engine in engines:
-            done = tuple(map(len, engine.times))
-            outcomes.append(run(engine, case, options.seconds))
-            for field, times, before in zip(Times._fields, engine.times, done, strict=True):
-                worst = max(times[before:], default=0.0)
-                slowest[engine.name, field].append((worst, case.name))
-        if len(outcomes) == 2:
-            outcomes[1] = excused(*outcomes)
-        row = counts.setdefault(case.group, {engine.name: Counter() for engine in engines})
-        for engine, outcome in zip(engines, outcomes, strict=True):
-            row[engine.name].update(count(case, outcome))
+        if time.monotonic() > end:
+            print(f"stopped after {options.minutes:g} minutes, before {case.name}")
+            break
+        outcomes = [worker.run(case) for worker in workers]
+        row = counts.setdefault(case.group, {name: Counter() for name in options.engines})
+        for name, found in zip(options.engines, outcomes, strict=True):
+            outcome = found if name == OURS else excused(outcomes[0], found)
+            results[name].append(Kept(outcome, is_right(outcome)))
+            row[name].update(count(case, outcome))
             if outcome.refusal is not None:
-                reasons[engine.name][outcome.refusal][case.group] += 1
-            failures[engine.name] += failure_lines(
-                case, outcome, vocabulary, whole=options.list_failures
-            )
+                reasons[name][outcome.refusal][case.group] += 1
+            failures[name] += failure_lines(case, outcome, vocabulary, whole=options.list_failures)
+        if outcomes[0].compile is not None:
+            slowest.append((outcomes[0].compile + (outcomes[0].first_mask or 0), case.name))
+        if len(remembered) < REMEMBERED and len(case.instances) > 0:
+            remembered.append(case)
 
     print_counts(counts)
-    print_times(engines)
-    print("\nslowest schemas, milliseconds")
-    for (name, field), marks in slowest.items():
-        found = ", ".join(f"{case} {time_ * 1e3:.1f}" for time_, case in sorted(marks)[:-6:-1])
-        print(f"{name:<14} {field:<10} {found}")
-    for engine in engines:
-        print_reasons(engine.name, reasons[engine.name])
-    for engine in engines if options.list_failures else engines[:1]:
-        print(f"\nfailures of {engine.name}")
-        print("\n".join(failures[engine.name]) or "none")
+    for name, kept in results.items():
+        right = sum(each.is_right for each in kept)
+        print(f"share of schemas all right, {name:<24} {right / len(kept):.4f}")
+    print_times(results)
+    print_memory({worker.name: worker.memory(remembered) for worker in workers})
+    for worker in workers:
+        worker.end()
+    print_profile(*profile(vocabulary, remembered))
+    found_slowest = ", ".join(f"{name} {s * 1e3:.1f}" for s, name in sorted(slowest)[:-9:-1])
+    print(f"\nour slowest schemas, compile and first mask, milliseconds: {found_slowest}")
+    for name in options.engines:
+        print_reasons(name, reasons[name])
+    for name in options.engines if options.list_failures else options.engines[:1]:
+        print(f"\nfailures of {name}")
+        print("\n".join(failures[name]) or "none")
+    preparation = {worker.name: worker.preparation for worker in workers}
+    table = markdown(results, preparation, options.tokenizer, vocabulary.size)
+    if options.markdown is not None:
+        options.markdown.write_text(table + "\n", encoding="utf-8")
+    print(f"\n{table}")
+    if options.plot is not None:
+        number = len(results[OURS])
+        plot(results, options.plot, f"{number:,} schemas of MaskBench, {vocabulary.size:,} tokens")
 
 
 if __name__ == "__main__":

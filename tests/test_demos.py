@@ -61,7 +61,7 @@ def test_the_profile_names_each_stage() -> None:
         (None, "can't read the schema file"),
         ("{", "not JSON"),
         ('{"type": "objekt"}', "invalid schema at /type"),
-        ('{"items": {"format": "regex"}}', "keyword 'format' at /items/format"),
+        ('{"items": {"pattern": "(a)\\\\1"}}', "keyword 'pattern' at /items/pattern"),
         ('{"type": "integer", "minimum": 2, "maximum": 1}', "no value satisfies"),
     ],
 )

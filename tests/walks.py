@@ -10,8 +10,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, Vocabulary
-from mlx_structured.automaton.acceptor import advance
+from mlx_structured import Acceptor, JsonSchemaAcceptorDriver, LimitExceededError, Vocabulary
+from mlx_structured.automaton.acceptor import accepts_end, advance
+from mlx_structured.automaton.example_document import example_ending
 from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import StringState
@@ -20,6 +21,7 @@ from mlx_structured.languages.language import example
 CLOSINGS = [b"}", b"]"] + [
     b"\n" + b"  " * depth + bracket for depth in range(12) for bracket in (b"}", b"]")
 ]
+_TRY_AGAIN = 40  # tokens, where no way to an end was found
 ENDINGS = [b"}", b"]", b'"}', b'"]', b"}]", b"]}", b"}}", b"]]"]
 
 
@@ -111,6 +113,31 @@ def next_of_closing(configurations: tuple[Configuration, ...]) -> int | None:
     return None
 
 
+def way_out(reached: tuple[Configuration, ...], required: frozenset[str]) -> bytes:
+    """Bytes that lead from here to an end; none where no way is found."""
+    try:
+        ending = example_ending(reached, required)
+    except LimitExceededError:
+        return b""
+    return ending if ending is not None and accepts_end(advance(reached, ending)) else b""
+
+
+@cache
+def _ids_of(vocabulary: Vocabulary) -> dict[bytes, list[int]]:
+    """Bytes -> the tokens that are written so."""
+    ids: dict[bytes, list[int]] = {}
+    for token_id, token in enumerate(vocabulary.tokens):
+        if token:
+            ids.setdefault(token, []).append(token_id)
+    return ids
+
+
+def _starts(vocabulary: Vocabulary, text: bytes) -> list[int]:
+    """The tokens that the text may start with, the shortest first."""
+    ids = _ids_of(vocabulary)
+    return [i for size in range(1, min(len(text), 32) + 1) for i in ids.get(text[:size], ())]
+
+
 def _open_string(text: bytes) -> str:
     """The content of the string that the text ends in, as far as it is written plainly."""
     return text.decode(errors="replace").rpartition('"')[2]
@@ -132,6 +159,8 @@ def walk(
 ) -> bytes | None:
     """The text of one walk: ``free`` tokens of any kind, then towards an end.
 
+    The way to the end is looked for among bytes, and each token that writes it must be allowed.
+
     ``required`` are names to prefer, see :func:`required_names`.
 
     Returns ``None`` for a walk that needs more than ``most`` tokens.
@@ -141,6 +170,7 @@ def walk(
     costs = _costs(vocabulary)
     text = b""
     reached = acceptor.begin()
+    rest = b""
     for step in range(most):
         ids = allowed_ids(driver.select_valid_tokens())
         if not len(ids):
@@ -155,12 +185,20 @@ def walk(
             return text
         ids = ids[ids != eos]
         byte = None
-        if steered:
+        if step >= free and not rest and (step - free) % _TRY_AGAIN == 0:
+            rest = way_out(reached, required)
+        if rest:
+            starts = _starts(vocabulary, rest)
+            missing = [each for each in starts if each not in ids]
+            if missing or not starts:
+                raise StuckError(f"{text!r} can go on with {rest!r}, but not by tokens {missing}")
+            ids = np.array(starts)
+        elif steered:
             byte = next_of_shortest_string(reached, _open_string(text), required)
             byte = next_of_closing(reached) if byte is None else byte
         if byte is not None and _single_bytes(vocabulary).get(byte) in ids:
             ids = np.array([_single_bytes(vocabulary)[byte]])
-        elif steered:
+        elif steered and not rest:
             near = costs[ids]
             ids = ids[near == near.min()]
         token_id = int(ids[rng.randrange(len(ids))])
@@ -168,5 +206,6 @@ def walk(
         token = vocabulary.tokens[token_id]
         assert token is not None
         text += token
+        rest = rest[len(token) :]
         reached = advance(reached, token)
     return None

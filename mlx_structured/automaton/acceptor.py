@@ -9,7 +9,7 @@ from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
 from mlx_structured.errors import LimitExceededError
-from mlx_structured.limits import Limits
+from mlx_structured.limits import Limits, check_limits
 
 LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
@@ -40,6 +40,7 @@ class Acceptor:
 
     @limits.setter
     def limits(self, limits: Limits) -> None:
+        check_limits(limits)
         self.origin.limits = limits
 
     def accepts(self, text: str | bytes) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.string_lexeme import StringState, Utf8State, Utf8Tail
+from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
 from mlx_structured.languages.characters import Ranges, normalise
 from mlx_structured.languages.expression import Characters, Repetition
 from mlx_structured.vocabulary.token_trie import TokenTrie
@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 
     tokens: Flags
     closed: Nodes
-    left: Mapping[StringState, Nodes]
+    left: Mapping[CharacterState, Nodes]
 
 
 class CountedClass(NamedTuple):
@@ -191,11 +191,11 @@ class CharacterWalk:
         self._cut = {text: np.array(places, np.int64) for text, places in cut.items()}
         return characters
 
-    def read(self, state: StringState) -> Reading:
+    def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""
         found = np.zeros(self._begin + 1, np.bool_)
         closed: list[Nodes] = []
-        left: dict[StringState, list[Nodes]] = {}
+        left: dict[CharacterState, list[Nodes]] = {}
         counted = counted_class(state)
         self._read_begin(state, found, closed)
         if counted is not None:
@@ -213,7 +213,7 @@ class CharacterWalk:
         )
 
     def _read_counted(
-        self, state: StringState, first: Ranges, before: int, found: Flags, closed: list[Nodes]
+        self, state: CharacterState, first: Ranges, before: int, found: Flags, closed: list[Nodes]
     ) -> None:
         """A class of characters, so many times, after some that come ``before``."""
         counted = counted_class(state)
@@ -228,7 +228,7 @@ class CharacterWalk:
         begun = count[ends]
         closed.append(ends[(begun >= max(low, 1)) & (begun <= high)])
 
-    def _read_begin(self, state: StringState, found: Flags, closed: list[Nodes]) -> None:
+    def _read_begin(self, state: CharacterState, found: Flags, closed: list[Nodes]) -> None:
         """The nodes at which the first character isn't written yet, or not wholly."""
         none = self._first == NONE_YET
         for places in self._accepted_cuts(state):
@@ -241,11 +241,11 @@ class CharacterWalk:
 
     def _read_group(
         self,
-        state: StringState,
+        state: CharacterState,
         first: Ranges,
         found: Flags,
         closed: list[Nodes],
-        left: dict[StringState, list[Nodes]],
+        left: dict[CharacterState, list[Nodes]],
     ) -> None:
         """What is read by a first character out of some, and then from ``state`` on."""
         entering = _in_ranges(self._low[self._singles], first)
@@ -277,7 +277,7 @@ class CharacterWalk:
             reached = normalise(pair for ranges in others.values() for pair in ranges)
             found[parts] |= self._may_be_in(parts, reached)
 
-    def _accepted_cuts(self, state: StringState) -> Iterator[Nodes]:
+    def _accepted_cuts(self, state: CharacterState) -> Iterator[Nodes]:
         """The nodes inside those escapes that the state begins."""
         for text, places in self._cut.items():
             after: LexemeState | None = state
@@ -341,14 +341,14 @@ _ANY_WIDE: Ranges = ((NOT_ASCII, 0xD7FF), (0xE000, 0x10FFFF))
 
 
 def _kind(state: LexemeState) -> int:
-    if isinstance(state, StringState):
+    if isinstance(state, CharacterState):
         return BETWEEN
     if isinstance(state, (Utf8State, Utf8Tail)):
         return INSIDE
     return ESCAPE if state.label is None else CLOSED
 
 
-def counted_class(state: StringState) -> CountedClass | None:
+def counted_class(state: CharacterState) -> CountedClass | None:
     """The class, if the state reads nothing but a counted class."""
     machine = state.machine
     if isinstance(machine, Repetition) and isinstance(machine.inner, Characters):
@@ -356,11 +356,11 @@ def counted_class(state: StringState) -> CountedClass | None:
     return None
 
 
-def _grouped(state: StringState) -> dict[StringState, Ranges]:
+def _grouped(state: CharacterState) -> dict[CharacterState, Ranges]:
     """The characters that lead to each state."""
-    groups: dict[StringState, list[tuple[int, int]]] = {}
+    groups: dict[CharacterState, list[tuple[int, int]]] = {}
     for low, high, target in state.arcs():
-        assert isinstance(target, StringState)
+        assert isinstance(target, CharacterState)
         groups.setdefault(target, []).append((low, high))
     return {target: normalise(ranges) for target, ranges in groups.items()}
 

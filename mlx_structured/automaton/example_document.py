@@ -17,10 +17,10 @@ from typing import TypeAlias, cast
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.automaton.link import Configuration, Link, Network
+from mlx_structured.automaton.link import Configuration, Link, Network, Recording
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
-from mlx_structured.automaton.string_lexeme import QuoteState
+from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.language import (
     Language,
@@ -31,7 +31,7 @@ from mlx_structured.languages.language import (
     literals,
 )
 from mlx_structured.languages.number_set import at_least, at_most
-from mlx_structured.limits import Budget
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
 
 MAX_STEPS = 10_000
 """Lexemes that one search reads before it gives up."""
@@ -60,9 +60,31 @@ def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -
     Raises:
         LimitExceededError: if a pattern or format has too many states to find a text of it.
     """
-    with LEARNING, Budget(acceptor.limits):
-        found = next(_Search(wanted).exits(acceptor.origin.begin(), 0), None)
-    return None if found is None else found[0].decode()
+    found = example_ending(acceptor.begin(), wanted, acceptor.limits)
+    return None if found is None else found.decode()
+
+
+def example_ending(
+    reached: Iterable[Configuration],
+    wanted: frozenset[str] = frozenset(),
+    limits: Limits = DEFAULT_LIMITS,
+) -> bytes | None:
+    """What may be written after a text to make it a document, short but not always the shortest.
+
+    Arguments:
+        reached: the configurations after the text.
+        wanted: keys to prefer where one must be written: those that are required somewhere.
+        limits: of the search.
+
+    Returns:
+        ``None`` if nothing is found within ``MAX_STEPS``.
+
+    Raises:
+        LimitExceededError: if finding it takes more than the limits allow.
+    """
+    with LEARNING, Budget(limits):
+        found = next(_Search(wanted).exits(reached, 0), None)
+    return None if found is None else found[0]
 
 
 class _Search:
@@ -101,6 +123,8 @@ class _Search:
                 yield text, at
                 continue
             captured = text[start:] if at.link.captures else b""
+            if at.recording is not None:
+                captured = at.captured() or b""
             if steps is None:
                 if not varied and (at, captured) in seen:
                     continue
@@ -147,11 +171,10 @@ class _Search:
     def _container(self, opened: Configuration, *, varied: bool) -> Iterator[Step]:
         """Texts of the container that begins there up to its end, and where they lead."""
         link = opened.link
-        parent = cast("Link", link.parent)
         key = (opened.lexeme, link.network, link.state)
         known = None if varied else self._containers.get(key)
         if known is not None:
-            yield known[0], [parent.configuration(known[1])]
+            yield known[0], [_closed(opened, *known)]
             return
         exits = self.exits([opened], link.depth, varied=varied)
         while key not in self._open:
@@ -161,7 +184,7 @@ class _Search:
             if found is None or found[1] is None:
                 return
             self._containers.setdefault(key, (found[0], found[1].lexeme))
-            yield found[0], [parent.configuration(found[1].lexeme)]
+            yield found[0], [_closed(opened, found[0], found[1].lexeme)]
             if not varied:
                 return
 
@@ -187,6 +210,16 @@ class _Search:
         return word
 
 
+def _closed(opened: Configuration, text: bytes, lexeme: LexemeState) -> Configuration:
+    """Where the rest of a container leads, with what was recorded before the search began."""
+    parent = cast("Link", opened.link.parent)
+    before = opened.recording
+    if before is None:
+        return parent.configuration(lexeme)
+    recording = parent.continued(Recording(before.text + text, before.starts))
+    return parent.configuration(lexeme, recording)
+
+
 def _names(start: NameState) -> Iterator[tuple[str, int]]:
     """The names that may be written, with their labels."""
     stack = [("", start)]
@@ -205,6 +238,8 @@ def _short_text(lexeme: LexemeState) -> Word:
     """A short text of a lexeme that isn't a choice of names, and as what it ends."""
     if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, Language):
         return _quoted(example(lexeme.body.machine)), DONE
+    if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
+        return _quoted(example(lexeme.machine))[1:], DONE
     if isinstance(lexeme, IntegerState):
         for text in _integers(lexeme):
             label = _label_after(lexeme, text)

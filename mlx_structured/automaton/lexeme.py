@@ -3,7 +3,8 @@
 A lexeme state is an interned object. Its transitions are found when they are first asked for, and
 lead only to states from which the lexeme can still be finished. ``label`` tells whether and as
 what the lexeme may end in this state: ``None`` if it may not, otherwise what the network is told
-(``DONE`` where there is only one way to end, a key's index where the lexeme stands for many keys).
+(``DONE`` where there is only one way to end, a key's index where the lexeme stands for many keys,
+``LAST`` where the document ends with the lexeme, so that no walk looks for what comes after it).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Hashable, Mapping
 from mlx_structured.limits import charge
 
 DONE: Hashable = "done"
+LAST: Hashable = "last"
 NO_TRANSITIONS: dict[int, LexemeState] = {}
 
 
@@ -40,6 +42,14 @@ class LexemeState:
         This one where nothing better is known. Whether the lexeme may end here at once may differ.
         """
         return self
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether tokens that go on from here are left out, in favour of shorter ones.
+
+        Where nearly each text leads to another state, a mask would take too long otherwise.
+        """
+        return False
 
     @property
     def transitions(self) -> Mapping[int, LexemeState]:

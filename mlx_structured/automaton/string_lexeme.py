@@ -1,26 +1,31 @@
 """JSON strings: a machine that reads characters, written in UTF-8 and JSON escapes.
 
-The machine is a regular language or a set of names. One layer here adds quotes, UTF-8 and escapes
-(RFC 8259 section 7), so that classes of characters stay small sets of ranges below it. Unpaired
-surrogates are no characters and can't be written.
+To the UTF-8 of the machine's characters (see :mod:`~mlx_structured.automaton.utf8`) this adds
+quotes and escapes (RFC 8259 section 7).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
+from mlx_structured.automaton.lexeme import LexemeState, end_of
 from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.utf8 import (
+    Arc,
+    CharacterState,
+    Machine,
+    Utf8State,
+    Utf8Tail,
+    clip,
+    machine_label,
+    set_multibyte,
+)
 from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
 from mlx_structured.languages.expression import Literals
-from mlx_structured.languages.language import EVERYTHING, Language, is_empty
+from mlx_structured.languages.language import EVERYTHING, Language
 from mlx_structured.languages.shapes import excluded_words
 from mlx_structured.style import Spelling
-
-Machine: TypeAlias = "Language | NameState"
-Arc: TypeAlias = "tuple[int, int, LexemeState]"
 
 _SURROGATES = (0xD800, 0xDFFF)
 _NAMED_ESCAPES = {
@@ -36,61 +41,24 @@ _HEX_LOWER = {byte: value for value, byte in enumerate(b"0123456789abcdef")}
 _HEX_BOTH = {**_HEX_LOWER, **{byte: value for value, byte in enumerate(b"0123456789ABCDEF")}}
 
 
-def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
-    """(lead byte, continuation bytes, first and last code point, lowest second byte)."""
-    for lead in range(0xC2, 0xE0):
-        yield lead, 1, (lead & 0x1F) << 6, ((lead & 0x1F) << 6) + 0x3F, 0x80
-    for lead in range(0xE0, 0xF0):
-        low = max((lead & 0x0F) << 12, 0x800)
-        high = min(((lead & 0x0F) << 12) + 0xFFF, 0xD7FF if lead == 0xED else 0xFFFF)
-        yield lead, 2, low, high, 0xA0 if lead == 0xE0 else 0x80
-    for lead in range(0xF0, 0xF5):
-        low = max((lead & 0x07) << 18, 0x10000)
-        high = min(((lead & 0x07) << 18) + 0x3FFFF, 0x10FFFF)
-        yield lead, 3, low, high, 0x90 if lead == 0xF0 else 0x80
-
-
-_LEADS = tuple(_lead_bytes())
-
-
-def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
-    boundaries = language.boundaries()
-    for low, following in zip(boundaries, (*boundaries[1:], 0x110000), strict=True):
-        target = language.derivative(low)
-        if not is_empty(target):
-            yield low, following - 1, target
-
-
-class StringState(LexemeState):
+class StringState(CharacterState):
     """Between two characters of a string's content.
 
     Where most characters lead to one state, that always goes on there, that is its ``base``.
     """
 
-    __slots__ = ("_everywhere", "base", "machine", "patch", "spelling")
+    __slots__ = ("_everywhere", "base", "patch", "spelling")
 
     def __init__(self, machine: Machine, spelling: Spelling) -> None:
-        super().__init__()
-        self.machine = machine
+        super().__init__(machine)
         self.spelling: Spelling = spelling
         self.base: StringState | None = None
         self.patch: frozenset[int] = frozenset()
         self._everywhere: Mapping[int, LexemeState] | None = None
 
-    def arcs(self) -> list[Arc]:
-        """The characters that may follow, with the states after them."""
-        machine = self.machine
-        found: Iterable[tuple[int, int, Machine]] = (
-            _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
-        )
-        arcs: list[Arc] = []
-        for low, high, target in found:
-            state = string_body(target, self.spelling)
-            if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
-                arcs[-1] = (arcs[-1][0], high, state)
-            else:
-                arcs.append((low, high, state))
-        return arcs
+    def reading(self, machine: Machine) -> StringState:
+        """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
+        return string_body(machine, self.spelling)
 
     def expand(self) -> Mapping[int, LexemeState]:
         machine = self.machine
@@ -115,7 +83,7 @@ class StringState(LexemeState):
             transitions = dict(base.everywhere())
             self.base = base
             self.patch = self._write(transitions, _exceptions(arcs, base), arcs)
-        label = self._label()
+        label = machine_label(self.machine)
         if label is not None:
             transitions[0x22] = end_of(label)
         return transitions
@@ -147,14 +115,7 @@ class StringState(LexemeState):
                     transitions[byte] = target
                 written.add(byte)
             if high >= 0x80:
-                for lead, remaining, first, last, second in _LEADS:
-                    if lead not in written and first <= high and last >= low:
-                        clipped = clip(arcs, first, last)
-                        if clipped:
-                            transitions[lead] = _utf8(clipped, first, last, remaining, second)
-                        else:
-                            transitions.pop(lead, None)
-                        written.add(lead)
+                written.update(set_multibyte(transitions, arcs, low, high, written))
             escape = escape or self.spelling == "any" or _has_escape(low, high)
         transitions.pop(0x22, None)
         if escape:
@@ -164,12 +125,6 @@ class StringState(LexemeState):
             else:
                 transitions.pop(0x5C, None)
         return frozenset(written)
-
-    def _label(self) -> Hashable | None:
-        machine = self.machine
-        if isinstance(machine, Language):
-            return DONE if machine.nullable else None
-        return machine.label
 
 
 def _has_escape(low: int, high: int) -> bool:
@@ -201,67 +156,6 @@ def _exceptions(
         following = high + 1
     if following <= 0x10FFFF:
         yield following, 0x10FFFF, None
-
-
-def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
-    """The arcs within a range of code points."""
-    return [
-        (max(low, first), min(high, last), target)
-        for low, high, target in arcs
-        if low <= last and high >= first
-    ]
-
-
-def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:
-    low, high, target = arcs[0]
-    if (low, high) == (first, last):
-        return _utf8_tail(remaining, second, second + (last - first >> 6 * (remaining - 1)), target)
-    return Utf8State(arcs, first, last, remaining, second)
-
-
-class Utf8State(LexemeState):
-    """Inside a character, where what follows depends on which one it becomes."""
-
-    __slots__ = ("_first", "_last", "_remaining", "_second", "arcs")
-
-    def __init__(self, arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> None:
-        super().__init__()
-        self.arcs = arcs
-        self._first = first
-        self._last = last
-        self._remaining = remaining
-        self._second = second
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        width = 1 << 6 * (self._remaining - 1)
-        transitions: dict[int, LexemeState] = {}
-        for byte, first in enumerate(range(self._first, self._last + 1, width), self._second):
-            last = first + width - 1
-            clipped = clip(self.arcs, first, last)
-            if clipped and width == 1:
-                transitions[byte] = clipped[0][2]
-            elif clipped:
-                transitions[byte] = _utf8(clipped, first, last, self._remaining - 1, 0x80)
-        return transitions
-
-
-class Utf8Tail(LexemeState):
-    """Inside a character, all of which lead to the same state."""
-
-    __slots__ = ("_high", "_low", "_remaining", "target")
-
-    def __init__(self, remaining: int, low: int, high: int, target: LexemeState) -> None:
-        super().__init__()
-        self._remaining = remaining
-        self._low = low
-        self._high = high
-        self.target = target
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        after = self.target
-        if self._remaining > 1:
-            after = _utf8_tail(self._remaining - 1, 0x80, 0xBF, after)
-        return dict.fromkeys(range(self._low, self._high + 1), after)
 
 
 class EscapeState(LexemeState):
@@ -407,16 +301,6 @@ class QuoteState(LexemeState):
 
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()
 _quotes: WeakValueDictionary[StringState, QuoteState] = WeakValueDictionary()
-# By the target's identity: the target may lead back to the state, and would keep it for ever.
-_tails: WeakValueDictionary[tuple[int, int, int, int], Utf8Tail] = WeakValueDictionary()
-
-
-def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:
-    key = (remaining, low, high, id(target))
-    state = _tails.get(key)
-    if state is None:
-        state = _tails[key] = Utf8Tail(remaining, low, high, target)
-    return state
 
 
 def string_body(machine: Machine, spelling: Spelling) -> StringState:

@@ -22,8 +22,9 @@ from mlx_structured.automaton.character_walk import (
     Nodes,
     counted_class,
 )
-from mlx_structured.automaton.lexeme import DONE, NO_TRANSITIONS, LexemeState
-from mlx_structured.automaton.string_lexeme import StringState, string_body
+from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
+from mlx_structured.automaton.string_lexeme import string_body
+from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.limits import CACHES
@@ -115,7 +116,7 @@ class TokenWalk:
         self._merged: dict[tuple[int, ...], int] = {}
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
-        self._by_characters: dict[tuple[Spelling, int], CharacterWalk] = {}
+        self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
@@ -221,16 +222,18 @@ class TokenWalk:
         near = self._near(lexeme)
         if near is not None:
             return self._difference(lexeme, near, node)
-        if not isinstance(lexeme, StringState) or not isinstance(lexeme.machine, Language):
+        if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
+            return self._walk_by_levels(lexeme, node)
+        if lexeme.machine.irregular:
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(lexeme.machine, self._longest + 1)
         if language is not lexeme.machine:
-            return self.reach(string_body(language, lexeme.spelling), node)
+            return self.reach(lexeme.reading(language), node)
         is_class = counted_class(lexeme) is not None
         language = lexeme.machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not lexeme.machine:
-            return self._amend(lexeme, self.reach(string_body(language, lexeme.spelling), node))
+            return self._amend(lexeme, self.reach(lexeme.reading(language), node))
         if node < self._size and self._subtree[node] > MANY_NODES:
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
@@ -238,6 +241,11 @@ class TokenWalk:
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
         below = self._subtree[node]
         return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
+
+    @staticmethod
+    def _stops(lexeme: LexemeState, reached: LexemeState) -> bool:
+        """Whether a walk from the lexeme goes on no further: by character, where that is dear."""
+        return reached.stepwise or (lexeme.stepwise and isinstance(reached, CharacterState))
 
     def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
         """The reach from the root, of a state that reads all but the long tokens as is known."""
@@ -327,7 +335,7 @@ class TokenWalk:
                     continue
                 if after.label is not None:
                     exits.setdefault(after.label, []).append(child)
-                if not after.transitions:
+                if self._stops(lexeme, after) or not after.transitions:
                     continue
                 if self._is_wide(after, child):
                     found = self.reach(after, child)
@@ -343,7 +351,9 @@ class TokenWalk:
     def _reach(
         self, ids: list[int], bitmaps: list[Bitmap], exits: Mapping[Hashable, list[int]]
     ) -> Reach:
-        merged = tuple((label, self.merge(nodes)) for label, nodes in exits.items())
+        merged = tuple(
+            (label, self.merge(nodes)) for label, nodes in exits.items() if label is not LAST
+        )
         if len(ids) <= MANY_IDS and not bitmaps:
             return Reach(tuple(ids), None, merged)
         if len(ids) > MANY_IDS:
@@ -404,9 +414,9 @@ class TokenWalk:
                 bitmap[token >> 5] &= ~(1 << (token & 31)) & 0xFFFFFFFF
         return bitmap
 
-    def _walk_by_characters(self, lexeme: StringState, node: int) -> Reach:
+    def _walk_by_characters(self, lexeme: CharacterState, node: int) -> Reach:
         """The loops of a string by whole classes of tokens, what leads out of them one by one."""
-        reading = self._characters(lexeme.spelling, node).read(lexeme)
+        reading = self._characters(lexeme.reading(EVERYTHING), node).read(lexeme)
         counts = self._trie.child_count
         bitmaps: list[Bitmap] = []
         exits: dict[Hashable, list[int]] = {}
@@ -426,11 +436,11 @@ class TokenWalk:
         bitmaps.append(np.packbits(reading.tokens, bitorder="little").view("<u4"))
         return self._reach([], bitmaps, exits)
 
-    def _characters(self, spelling: Spelling, node: int) -> CharacterWalk:
-        key = (spelling, node)
+    def _characters(self, plain: CharacterState, node: int) -> CharacterWalk:
+        key = (plain, node)
         found = self._by_characters.get(key)
         if found is None:
-            levels = self._levels(string_body(EVERYTHING, spelling), node)
+            levels = self._levels(plain, node)
             found = CharacterWalk(levels, self._trie, self._node_of_token)
             if len(self._by_characters) >= MAX_CHARACTER_WALKS:
                 del self._by_characters[next(iter(self._by_characters))]
@@ -466,6 +476,8 @@ class TokenWalk:
                 if expanded[number]:
                     continue
                 expanded[number] = True
+                if number and self._stops(lexeme, states[number]):
+                    continue
                 for byte, target in states[number].transitions.items():
                     to = index.get(target)
                     if to is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -174,6 +174,7 @@ class Dialect:
             drafts' names for schemas (``id``, ``$anchor``, ``$defs``) are passed over.
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
         exclusive_bounds_are_flags: in draft 4 ``exclusiveMinimum`` is a boolean.
+        hostnames_are_ascii: up to draft 6 no label of a ``hostname`` is an encoded one.
         contains_evaluates: since 2020-12 ``contains`` counts for ``unevaluatedItems``.
         vocabularies: since 2019-09, the draft's keywords that say something about values, by the
             URI of their vocabulary; without the core vocabulary's, which is always in use.
@@ -187,6 +188,7 @@ class Dialect:
     unknown: frozenset[str] = frozenset()
     ref_hides_siblings: bool = False
     exclusive_bounds_are_flags: bool = False
+    hostnames_are_ascii: bool = False
     contains_evaluates: bool = False
     vocabularies: Mapping[str, frozenset[str]] = field(default_factory=dict)
     silent: frozenset[str] = frozenset()
@@ -217,20 +219,27 @@ _ONLY_2019 = frozenset({"$recursiveRef"})
 
 
 def _of_objects(specification: Specification[Any]) -> Specification[Any]:
-    """The specification, taught that boolean subschemas have no identifier and no anchors.
+    """The specification, taught what isn't a subschema with identifiers of its own.
 
-    ``referencing`` fails on ``additionalProperties: false`` in draft 4, where it isn't a schema.
+    ``referencing`` fails on ``additionalProperties: false`` in draft 4, where it isn't a schema,
+    and on ``dependencies`` with a list of names after a schema; it leaves out schemas after a list.
     """
+
+    def subresources_of(contents: Any) -> Iterator[Any]:
+        if not isinstance(contents, Mapping):
+            return
+        others = {word: value for word, value in contents.items() if word != "dependencies"}
+        dependencies = contents.get("dependencies", {}).values()
+        for each in (*specification.subresources_of(others), *dependencies):
+            if isinstance(each, Mapping):
+                yield each
+
     return Specification(  # type: ignore[call-arg]  # its class decorator is opaque to mypy
         name=specification.name,
         id_of=lambda contents: (
             None if isinstance(contents, bool) else specification.id_of(contents)
         ),
-        subresources_of=lambda contents: (
-            subresource
-            for subresource in specification.subresources_of(contents)
-            if not isinstance(subresource, bool)
-        ),
+        subresources_of=subresources_of,
         anchors_in=lambda spec, contents: specification.anchors_in(contents),
         maybe_in_subresource=specification.maybe_in_subresource,
     )
@@ -244,19 +253,21 @@ DRAFT4 = Dialect(
     unknown=_SINCE_6 | _SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
     exclusive_bounds_are_flags=True,
+    hostnames_are_ascii=True,
 )
 DRAFT6 = Dialect(
     "draft 6",
     "http://json-schema.org/draft-06/schema",
-    referencing.jsonschema.DRAFT6,
+    _of_objects(referencing.jsonschema.DRAFT6),
     "Draft6Validator",
     unknown=_SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
+    hostnames_are_ascii=True,
 )
 DRAFT7 = Dialect(
     "draft 7",
     "http://json-schema.org/draft-07/schema",
-    referencing.jsonschema.DRAFT7,
+    _of_objects(referencing.jsonschema.DRAFT7),
     "Draft7Validator",
     unknown=_SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,

@@ -87,9 +87,14 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """The scalar is a member of the set."""
+    """The scalar is a member of the set.
+
+    ``others`` are the scalars of which the opposite is sure, where a set leaves out what is hard to
+    describe; ``None`` stands for the complement.
+    """
 
     members: ScalarSet
+    others: ScalarSet | None = None
 
 
 @dataclass(frozen=True, slots=True)

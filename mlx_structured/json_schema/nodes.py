@@ -277,7 +277,7 @@ class NodeTable:
         dialect = self._dialects.of(schema, self._registry)
         schemas = self._metaschema.check(schema, dialect, "")
         survey = None if schemas is None else Survey(schema, schemas, dialect)
-        if survey is not None and survey.is_plainly_supported(formats=self._formats):
+        if survey is not None and survey.is_plainly_supported():
             self._targets = survey.targets
             return self._node(schema, Scope("", dialect), "")
         self.is_plainly_supported = False

@@ -208,7 +208,7 @@ class NormalForm:
         while stack:
             each = stack[-1]
             missing = []
-            for part in self.parts(each, of):
+            for part in self._parts(each, of):
                 if part not in found:
                     known = self._expanded.get((part, of))
                     if known is None:
@@ -222,7 +222,7 @@ class NormalForm:
                 found[each] = self._expanded[each, of] = self._find_expanded(each, of, found)
         return found[node]
 
-    def parts(self, node: Node, of: JsonType) -> Iterator[Node]:
+    def _parts(self, node: Node, of: JsonType) -> Iterator[Node]:
         """The nodes that apply to the same value."""
         if isinstance(node, Negation):
             yield node.inner

@@ -416,7 +416,10 @@ class ObjectShape:
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
-        low = max((part.low for part in parts if isinstance(part, Size)), default=0)
+        sizes = [part for part in parts if isinstance(part, Size)]
+        low = max((part.low for part in sizes), default=0)
+        if any(part.high is not None and part.high < low for part in sizes):
+            return False
         missing = low - progress.written
         left = ((1 << len(self.names)) - 1) & ~progress.passed
         general = [part for part in parts if isinstance(part, Properties)]

@@ -6,10 +6,10 @@ and whatever it says about strings is one regular language.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
+from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within, leaves
 from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
@@ -88,44 +88,77 @@ def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
     while stack:
         charge()
         each = stack[-1]
-        missing = [part for part in form.parts(each, json_type) if json_type not in part.scalars]
+        missing = [part for part in _parts(form, each, json_type) if json_type not in part.scalars]
         if missing:
             stack += missing
             continue
         stack.pop()
         if isinstance(each, Negation):
-            members = complement(_known(each.inner, json_type), json_type)
+            members = _outside(form, form.formula(each.inner, json_type), json_type)
         else:
-            members = _of_formula(form.formula(each, json_type), json_type)
+            members = _of_formula(form, form.formula(each, json_type), json_type)
         each.scalars[json_type] = members
     return _known(node, json_type)
+
+
+def _parts(form: NormalForm, node: Node, json_type: JsonType) -> Iterator[Node]:
+    """The nodes whose scalars make up those of the node."""
+    is_negative = isinstance(node, Negation)
+    inner = node.inner if isinstance(node, Negation) else node
+    for leaf in leaves(form.formula(inner, json_type)):
+        if isinstance(leaf, Holds):
+            yield form.table.negation(leaf.node) if is_negative else leaf.node
+        elif isinstance(leaf, OneOf):
+            for each in leaf.nodes:
+                yield each
+                yield form.table.negation(each)
 
 
 def _known(node: Node, json_type: JsonType) -> ScalarSet:
     return cast("ScalarSet", node.scalars[json_type])
 
 
-def _of_formula(formula: Formula, json_type: JsonType) -> ScalarSet:
+def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
     if isinstance(formula, Within):
         return formula.members
     if isinstance(formula, Holds):
         return _known(formula.node, json_type)
     if isinstance(formula, OneOf):
-        return _one_of([_known(node, json_type) for node in formula.nodes], json_type)
+        return _exactly_one(form, formula.nodes, json_type)[1]
     if isinstance(formula, All):
-        return intersect([_of_formula(x, json_type) for x in formula.parts], json_type)
+        return intersect([_of_formula(form, x, json_type) for x in formula.parts], json_type)
     if isinstance(formula, Any):
-        return unite([_of_formula(x, json_type) for x in formula.parts], json_type)
+        return unite([_of_formula(form, x, json_type) for x in formula.parts], json_type)
     raise AssertionError(f"{formula} says nothing about a {json_type}")
 
 
-def _one_of(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
-    """What is in exactly one of the sets, of the same type."""
-    none, one = _FULL[json_type], _EMPTY[json_type]
-    for each in sets:
-        others = complement(each, json_type)
+def _outside(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
+    """The scalars of one type that surely don't satisfy the formula."""
+    if isinstance(formula, Within):
+        return complement(formula.members, json_type) if formula.others is None else formula.others
+    if isinstance(formula, Holds):
+        return _known(form.table.negation(formula.node), json_type)
+    if isinstance(formula, OneOf):
+        none, _, more = _exactly_one(form, formula.nodes, json_type)
+        return unite([none, more], json_type)
+    if isinstance(formula, All):
+        return unite([_outside(form, x, json_type) for x in formula.parts], json_type)
+    if isinstance(formula, Any):
+        return intersect([_outside(form, x, json_type) for x in formula.parts], json_type)
+    raise AssertionError(f"{formula} says nothing about a {json_type}")
+
+
+def _exactly_one(
+    form: NormalForm, nodes: Sequence[Node], json_type: JsonType
+) -> tuple[ScalarSet, ScalarSet, ScalarSet]:
+    """The scalars that satisfy none, one, and more of the nodes."""
+    none, one, more = _FULL[json_type], _EMPTY[json_type], _EMPTY[json_type]
+    for node in nodes:
+        inside = _known(node, json_type)
+        outside = _known(form.table.negation(node), json_type)
+        more = unite([more, intersect([one, inside], json_type)], json_type)
         one = unite(
-            [intersect([one, others], json_type), intersect([none, each], json_type)], json_type
+            [intersect([one, outside], json_type), intersect([none, inside], json_type)], json_type
         )
-        none = intersect([none, others], json_type)
-    return one
+        none = intersect([none, outside], json_type)
+    return none, one, more

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jsonschema_specifications import REGISTRY as METASCHEMAS
-
 from mlx_structured.errors import (
     LimitExceededError,
     PatternError,
@@ -16,13 +14,12 @@ from mlx_structured.errors import (
     UnsupportedSchemaError,
 )
 from mlx_structured.json_schema.keywords import KEYWORDS
-from mlx_structured.json_schema.keywords.strings import UNSUPPORTED_FORMATS
 from mlx_structured.json_schema.keywords.table import no_children
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 from mlx_structured.languages.ecma_pattern import search_language
 
-_WITH_PATTERNS = frozenset({"pattern", "format", "patternProperties"})
+_WITH_PATTERNS = frozenset({"pattern", "patternProperties"})
 
 
 def check_support(root: Node) -> None:
@@ -107,9 +104,6 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
 
 
 def _check_pattern(node: SchemaNode, name: str, value: object, pointer: str) -> None:
-    # In the drafts' own metaschemas a format that isn't enforced stays the annotation that it is.
-    if name == "format" and value in UNSUPPORTED_FORMATS and node.scope.base_uri not in METASCHEMAS:
-        raise UnsupportedSchemaError(name, pointer, f"with the value {value!r} is not supported")
     try:
         if isinstance(value, Mapping):
             for pattern in value:

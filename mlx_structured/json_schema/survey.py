@@ -47,28 +47,16 @@ class Survey:
         self.targets: Mapping[str, Any] = {}
         """Where the references lead, once :meth:`is_plainly_supported` was found true."""
 
-    def is_plainly_supported(self, *, formats: bool) -> bool:
+    def is_plainly_supported(self) -> bool:
         """Whether each keyword of every subschema can be enforced, and no reference goes astray.
 
         If it isn't certain the answer is no.
-
-        Arguments:
-            formats: whether ``format`` is enforced.
         """
         words = self._words
         if not self._is_one_resource or words & _DYNAMIC or words & self._dialect.unknown:
             return False
         if not all(map(_is_readable, self._patterns())):
             return False
-        if formats and "format" in words:
-            # Keywords need nodes, and nodes need this.
-            from mlx_structured.json_schema.keywords.strings import (  # noqa: PLC0415
-                UNSUPPORTED_FORMATS,
-            )
-
-            named = {each["format"] for each in self._schemas if "format" in each}
-            if named & UNSUPPORTED_FORMATS:
-                return False
         return "$ref" not in words or self._has_plain_references()
 
     def _patterns(self) -> Iterator[str]:

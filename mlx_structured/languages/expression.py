@@ -36,7 +36,9 @@ class Language:
     the largest finite count of a repetition outside of intersections and complements. ``cyclic``
     tells whether a part is :class:`Deferred`, and so may be defined by means of the whole.
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
-    ``states`` are what :func:`~.language.capped` has found out.
+    ``states`` are what :func:`~.language.capped` has found out. ``stepwise`` tells whether nearly
+    each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
+    ``irregular`` whether a part is a machine, which may have any number of states.
     """
 
     __slots__ = (
@@ -48,12 +50,14 @@ class Language:
         "counter",
         "cyclic",
         "empty",
+        "irregular",
         "longest",
         "nullable",
         "plain",
         "serial",
         "shortest",
         "states",
+        "stepwise",
     )
 
     nullable: bool
@@ -63,6 +67,8 @@ class Language:
     empty: bool | None
     counter: int
     cyclic: bool
+    stepwise: bool
+    irregular: bool
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
@@ -72,6 +78,8 @@ class Language:
         self._derivatives: dict[int, Language] = {}
         self._successors: tuple[Language, ...] | None = None
         self.empty = False if self.nullable or self.plain else None
+        self.stepwise = not self.plain and any(part.stepwise for part in self.immediate())
+        self.irregular = not self.plain and any(part.irregular for part in self.operands())
 
     def derivative(self, character: int) -> Language:
         """What may follow this character (a code point). Nothing may follow a surrogate."""
@@ -125,6 +133,20 @@ class Language:
     def own_size(self) -> int:
         """About how many bytes it takes with its table of derivatives."""
         return 1_000
+
+    def immediate(self) -> tuple[Language, ...]:
+        """The inputs that are known from the start."""
+        return self.inputs()
+
+    def operands(self) -> tuple[Language, ...]:
+        """The expressions that this one is made of."""
+        return self.immediate()
+
+    def hint(self) -> str:
+        """Where a search for a word of a machine begins; empty where there is none."""
+        if not self.irregular:
+            return ""
+        return next((part.hint() for part in self.immediate() if part.irregular), "")
 
     def make_partition(self) -> Partition:
         """Called once, when the inputs have theirs."""
@@ -218,6 +240,9 @@ class Concatenation(Language):
             yield rest.head
             rest = rest.tail
         yield rest
+
+    def operands(self) -> tuple[Language, ...]:
+        return (self.head, self.tail)
 
     def inputs(self) -> tuple[Language, ...]:
         if not self.head.nullable:
@@ -359,6 +384,9 @@ class Deferred(Language):
 
     def inputs(self) -> tuple[Language, ...]:
         return (self.expression,)
+
+    def immediate(self) -> tuple[Language, ...]:
+        return ()
 
 
 DefinitionType = TypeVar("DefinitionType")

@@ -1,14 +1,12 @@
-"""The formats of JSON Schema 2020-12 (validation, section 7.3) as regular languages.
+"""The formats of JSON Schema 2020-12 (validation, section 7.3) as languages.
 
 Each is what its RFC says, character by character. What a regular language can't say, or shouldn't:
 
-* ``hostname`` leaves out labels with hyphens as third and fourth character. RFC 5890 reserves
-  them for encoded names (``xn--``), and few of those decode to a valid label. All that is let
-  through is valid; such names can't be written.
+* ``hostname``, ``idn-hostname`` and ``regex`` aren't regular at all. Each leaves out a little (see
+  :mod:`~.languages.domain_names`, :mod:`~.languages.regex_format`) and lets through nothing wrong.
+  :data:`OPPOSITES` has what surely isn't, for where the opposite is asked for.
 * ``idn-email`` takes any non-ASCII characters in a label of the domain.
 * ``relative-json-pointer`` has no index adjustment (``0+1``), which came with a later draft.
-
-``idn-hostname`` and ``regex`` are missing.
 """
 
 from __future__ import annotations
@@ -29,8 +27,10 @@ from mlx_structured.languages.algebra import (
     union,
 )
 from mlx_structured.languages.characters import MAX
+from mlx_structured.languages.domain_names import hostname, idn_hostname
 from mlx_structured.languages.ecma_pattern import match_language
-from mlx_structured.languages.expression import EPSILON, EVERYTHING, Language
+from mlx_structured.languages.expression import EPSILON, Language
+from mlx_structured.languages.regex_format import regex
 
 _MONTH_DAY = (
     r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])"
@@ -136,16 +136,38 @@ def uuid() -> Language:
 _LABEL = r"[0-9A-Za-z](?:[0-9A-Za-z-]{0,61}[0-9A-Za-z])?"
 
 
-@lru_cache(maxsize=1)
-def hostname() -> Language:
-    """RFC 1123, section 2.1: labels of 63 characters, 253 in all; no label like ``xn--a``."""
-    reserved = concatenation(length_between(2, 2), literals(["--"]), EVERYTHING)
-    label = intersection(match_language(_LABEL), complement(reserved))
-    return intersection(_dotted(label), length_between(1, 253))
-
-
 def _dotted(part: Language) -> Language:
     return concatenation(part, repetition(concatenation(literals(["."]), part), 0, None))
+
+
+@lru_cache(maxsize=1)
+def ascii_hostname() -> Language:
+    """RFC 1123, section 2.1, where ``xn--`` and the like have no meaning of their own."""
+    return intersection(_dotted(match_language(_LABEL)), length_between(1, 253))
+
+
+@lru_cache(maxsize=1)
+def no_hostname() -> Language:
+    """Texts that aren't even made of labels; not those with a wrong label like ``xn--a``."""
+    return complement(ascii_hostname())
+
+
+@lru_cache(maxsize=1)
+def no_idn_hostname() -> Language:
+    """Texts of which ASCII and the lengths show that they aren't names."""
+    letter = r"[^\0-,./:-@\[-`{-\x7F\u3002\uff0e\uff61]"
+    separator = r"[.\u3002\uff0e\uff61]"
+    label = rf"(?!-){letter}{{1,63}}(?<!-)"
+    name = match_language(rf"{label}(?:{separator}{label})*")
+    return complement(intersection(name, length_between(1, 253)))
+
+
+@lru_cache(maxsize=1)
+def no_regex() -> Language:
+    """Texts with a mistake that stands out: nothing to repeat, or a bracket without its partner."""
+    return match_language(
+        r"[*+?{})\]][^]*|[^(\[\\]*\)[^]*|[^\[\\]*(?:[*+]{2}|\?{3})[^]*|[^)\[\\]*\([^)\[\\]*|(?:[^\\]|\\[^])*\\"
+    )
 
 
 _ATOM = r"[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]"
@@ -296,11 +318,13 @@ FORMATS: Mapping[str, Callable[[], Language]] = MappingProxyType(
         "email": email,
         "hostname": hostname,
         "idn-email": idn_email,
+        "idn-hostname": idn_hostname,
         "ipv4": ipv4,
         "ipv6": ipv6,
         "iri": iri,
         "iri-reference": iri_reference,
         "json-pointer": json_pointer,
+        "regex": regex,
         "relative-json-pointer": relative_json_pointer,
         "time": time,
         "uri": uri,
@@ -310,3 +334,8 @@ FORMATS: Mapping[str, Callable[[], Language]] = MappingProxyType(
     }
 )
 """Name of a format -> its language, built at the first call and kept."""
+
+OPPOSITES: Mapping[str, Callable[[], Language]] = MappingProxyType(
+    {"hostname": no_hostname, "idn-hostname": no_idn_hostname, "regex": no_regex}
+)
+"""Name of a format that leaves something out -> what surely doesn't conform to it."""

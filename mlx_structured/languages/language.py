@@ -7,9 +7,10 @@ answer needs it, and keep what they find on the expression itself.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import count
 from random import Random
+from weakref import WeakKeyDictionary
 
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
@@ -67,6 +68,9 @@ __all__ = [
     "words",
 ]
 
+HINTED_STEPS = 512
+"""So far a machine's hints are followed before all ways are tried."""
+
 
 def is_empty(language: Language) -> bool:
     """Whether the language has no word.
@@ -107,7 +111,7 @@ def _decide(language: Language) -> Generator[Language, None, None]:
         language.empty = language.inner.empty
     else:
         length = next(filter(None, map(length_bounds, _conjuncts(language))), None)
-        if length is None:
+        if length is None or language.irregular:
             yield from _search(language)
         else:
             rest = intersection(
@@ -127,6 +131,19 @@ def _search(language: Language) -> Generator[Language, None, None]:
     queue: list[tuple[int, int, Language]] = [(0, next(serial), language)]
     while queue:
         state = heapq.heappop(queue)[2]
+        for previous, _, hinted in _hinted(state):
+            if hinted.empty is False:
+                cause.setdefault(hinted, previous)
+                ancestor: Language | None = previous
+                while ancestor is not None:
+                    ancestor.empty = False
+                    ancestor = cause[ancestor]
+                return
+            if hinted.empty is None and hinted not in cause and _is_searched(hinted):
+                cause[hinted] = previous
+                heapq.heappush(queue, (hinted.shortest, next(serial), hinted))
+            elif hinted not in cause:
+                break
         for character in state.partition.representatives:
             following = state.derivative(character)
             if following is EMPTY or following in cause:
@@ -134,7 +151,7 @@ def _search(language: Language) -> Generator[Language, None, None]:
             if following.empty is None and not _is_searched(following):
                 yield following
             if following.empty is False:
-                ancestor: Language | None = state
+                ancestor = state
                 while ancestor is not None:
                     ancestor.empty = False
                     ancestor = cause[ancestor]
@@ -147,11 +164,53 @@ def _search(language: Language) -> Generator[Language, None, None]:
         state.empty = True
 
 
+def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
+    """Ways to try first: states, each with the character and the state after it.
+
+    First a word of what else is asked for, then what a machine hints at.
+    """
+    if not language.irregular:
+        return
+    if isinstance(language, Intersection):
+        yield from _steps(language, _word(x for x in language.parts if not x.irregular))
+    for _ in range(HINTED_STEPS):
+        hint = language.hint()
+        if not hint:
+            return
+        for character in map(ord, hint):
+            following = language.derivative(character)
+            if following is EMPTY:
+                return
+            yield language, character, following
+            language = following
+
+
+def _steps(language: Language, text: str) -> Iterator[tuple[Language, int, Language]]:
+    for character in map(ord, text):
+        following = language.derivative(character)
+        if following is EMPTY:
+            return
+        yield language, character, following
+        language = following
+
+
+def _word(parts: Iterable[Language]) -> str:
+    """A word of all of them, empty if there is none."""
+    language = intersection(parts)
+    known = _words.get(language)
+    if known is None:
+        known = _words[language] = "" if is_empty(language) else example(language)
+    return known
+
+
+_words: WeakKeyDictionary[Language, str] = WeakKeyDictionary()
+
+
 def _is_searched(language: Language) -> bool:
     """Whether it belongs to the same search: its parts don't decide it, or may lead back here."""
     return language.cyclic or (
         isinstance(language, (Intersection, Complement))
-        and not any(map(length_bounds, _conjuncts(language)))
+        and (language.irregular or not any(map(length_bounds, _conjuncts(language))))
     )
 
 
@@ -324,7 +383,7 @@ def _plainest_word(words: Iterable[str]) -> str:
 
 
 def example(language: Language) -> str:
-    """A shortest word, of printable ASCII where possible.
+    """A shortest word, of printable ASCII where possible; a short one where machines take part.
 
     Raises:
         ValueError: if the language is empty.
@@ -338,12 +397,15 @@ def example(language: Language) -> str:
     while queue:
         _, _, _, length, state = heapq.heappop(queue)
         if isinstance(state, Literals) or state.nullable:
-            text = [_plainest_word(state.words) if isinstance(state, Literals) else ""]
-            step = cause[state]
-            while step is not None:
-                text.append(chr(step[1]))
-                step = cause[step[0]]
-            return "".join(reversed(text))
+            return _text(cause, state)
+        for ahead, (previous, character, hinted) in enumerate(_hinted(state), length + 1):
+            if hinted in cause:
+                break
+            cause[hinted] = (previous, character)
+            if hinted.nullable:
+                return _text(cause, hinted)
+            least = hinted.shortest
+            heapq.heappush(queue, (ahead + least, least, next(serial), ahead, hinted))
         ranked = sorted(
             ((_plainest(ranges), following) for ranges, following in state.transitions()),
             key=lambda pair: pair[0],
@@ -356,6 +418,16 @@ def example(language: Language) -> str:
                 heapq.heappush(queue, entry)
                 charge()
     raise AssertionError("a language that isn't empty has a word")
+
+
+def _text(cause: Mapping[Language, tuple[Language, int] | None], state: Language) -> str:
+    """The way to a state, and a word of it."""
+    text = [_plainest_word(state.words) if isinstance(state, Literals) else ""]
+    step = cause[state]
+    while step is not None:
+        text.append(chr(step[1]))
+        step = cause[step[0]]
+    return "".join(reversed(text))
 
 
 def sample(language: Language, rng: Random, length: int = 12) -> str:

@@ -34,11 +34,29 @@ REQUIRED_TESTS = {
 
 
 DIFFERENT_ON_PURPOSE = {
-    "format/hostname.json": "labels with -- as third and fourth character can't be written",
-    "content.json": "contentMediaType and contentEncoding are annotations",
-    "zeroTerminatedFloats.json": "1.0 is an integer in draft 4 as well, as it is in all others",
+    ("format/idn-hostname.json", "label too long if separator ignored"): (
+        "52 Greek letters fit into 63 octets by chance of their order: as many are left out"
+    ),
+    ("content.json", ""): "contentMediaType and contentEncoding are annotations",
+    ("zeroTerminatedFloats.json", ""): (
+        "1.0 is an integer in draft 4 as well, as it is in all others"
+    ),
 }
-"""Optional files that are judged in another way, with the reason."""
+"""Optional tests that are judged in another way, by file and beginning of name, with the reason."""
+
+REFUSED_ON_PURPOSE = {
+    "cross-draft.json": "a keyword of another draft is refused by name, not passed over",
+}
+"""Files of which the optional tests may be refused, with the reason."""
+
+OPTIONAL_TESTS = {
+    "draft4": 318,
+    "draft6": 431,
+    "draft7": 786,
+    "draft2019-09": 910,
+    "draft2020-12": 921,
+}
+"""So many optional tests at least are judged right."""
 
 
 class Judgement(NamedTuple):
@@ -123,10 +141,10 @@ def test_every_required_test_is_judged_right(draft: str) -> None:
 
 @pytest.mark.parametrize("draft", DIALECTS)
 def test_optional_tests_are_judged_right_or_refused_by_name(draft: str) -> None:
-    wrong = [
-        judgement
-        for judgement in judge_optional(draft)
-        if judgement.accepted not in (None, judgement.valid)
-        and not any(judgement.file == file for file in DIFFERENT_ON_PURPOSE)
-    ]
-    assert wrong == []
+    judged = judge_optional(draft)
+    wrong = [each for each in judged if each.accepted is not each.valid]
+    for each in wrong:
+        assert (each.accepted is None and each.file in REFUSED_ON_PURPOSE) or any(
+            each.file == file and each.test.startswith(name) for file, name in DIFFERENT_ON_PURPOSE
+        ), each
+    assert len(judged) - len(wrong) >= OPTIONAL_TESTS[draft]

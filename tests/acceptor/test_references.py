@@ -510,3 +510,19 @@ def test_the_schema_given_is_left_as_it_was() -> None:
     schema = json.loads(text)
     compile_json_schema(schema).accepts('{"value": 1}')
     assert json.dumps(schema) == text
+
+
+@pytest.mark.parametrize("draft", [DRAFT4, DRAFT6, DRAFT7])
+@pytest.mark.parametrize("names_come_first", [True, False])
+def test_dependencies_may_mix_names_with_schemas_that_are_referred_to(
+    draft: str, names_come_first: bool
+) -> None:
+    identifier = "id" if draft == DRAFT4 else "$id"
+    wanted = [("b", ["c"]), ("a", {identifier: "http://example.com/two", "maxProperties": 2})]
+    schema = {
+        "$schema": draft,
+        "properties": {"a": {"$ref": "http://example.com/two"}},
+        "dependencies": dict(wanted if names_come_first else reversed(wanted)),
+    }
+    valid = [{}, {"a": 1}, {"a": {"x": 1, "y": 2}}, {"b": 1, "c": 1}]
+    judge(Case("", schema, valid, [{"a": {"x": 1, "y": 2, "z": 3}}, {"b": 1}, {"a": 1, "b": 1}]))

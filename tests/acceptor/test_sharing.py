@@ -27,7 +27,7 @@ from mlx_structured import (
     compile_json_schema,
 )
 from mlx_structured import driver as driver_module
-from mlx_structured.automaton.string_lexeme import Utf8Tail
+from mlx_structured.automaton.utf8 import Utf8Tail
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.limits import CACHES
 

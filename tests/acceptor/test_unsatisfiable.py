@@ -74,6 +74,16 @@ NEIGHBOURS: dict[str, tuple[Any, Any, str]] = {
         {"oneOf": [{"type": "string"}, {"type": "string"}, {"type": "null"}]},
         "null",
     ),
+    "minProperties over maxProperties": (
+        {"type": "object", "minProperties": 2, "maxProperties": 1},
+        {"type": "object", "minProperties": 2, "maxProperties": 2},
+        '{"a": 1, "b": 1}',
+    ),
+    "more keys than there may be, and fewer": (
+        {"type": "object", "minProperties": 1, "not": {"maxProperties": 2}, "maxProperties": 2},
+        {"type": "object", "minProperties": 1, "not": {"maxProperties": 1}, "maxProperties": 2},
+        '{"a": 1, "b": 1}',
+    ),
     "minItems over maxItems": (
         {"type": "array", "minItems": 3, "maxItems": 2},
         {"type": "array", "minItems": 2, "maxItems": 2},

@@ -7,11 +7,8 @@ from typing import Any
 from mlx_structured.json_schema.formula import TRUE, Formula, Within
 from mlx_structured.json_schema.nodes import JsonType, SchemaNode
 from mlx_structured.languages.ecma_pattern import search_language
-from mlx_structured.languages.formats import FORMATS
+from mlx_structured.languages.formats import FORMATS, OPPOSITES, ascii_hostname
 from mlx_structured.languages.language import length_between
-
-UNSUPPORTED_FORMATS = frozenset({"idn-hostname", "regex"})
-"""Formats of the specification that can't be enforced: these aren't passed over."""
 
 
 def min_length(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
@@ -31,5 +28,9 @@ def pattern(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
 
 def format_(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
     """``format`` (2020-12 validation, section 7) as an assertion; unknown ones are annotations."""
-    language = FORMATS.get(value)
-    return TRUE if language is None else Within(language())
+    if value == "hostname" and node.dialect.hostnames_are_ascii:
+        return Within(ascii_hostname())
+    language, opposite = FORMATS.get(value), OPPOSITES.get(value)
+    if language is None:
+        return TRUE
+    return Within(language(), None if opposite is None else opposite())

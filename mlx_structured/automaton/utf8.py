@@ -1,0 +1,211 @@
+"""Characters as bytes: a machine that reads characters, written in UTF-8.
+
+The machine is a regular language or a set of names. UTF-8 is one layer above it, so that classes
+of characters stay small sets of ranges. Unpaired surrogates are no characters and can't be written.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import TypeAlias
+from weakref import WeakValueDictionary
+
+from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.names import NameState
+from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.languages.partition import SURROGATE_CLASS
+
+Machine: TypeAlias = "Language | NameState"
+Arc: TypeAlias = "tuple[int, int, LexemeState]"
+
+
+def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
+    """(lead byte, continuation bytes, first and last code point, lowest second byte)."""
+    for lead in range(0xC2, 0xE0):
+        yield lead, 1, (lead & 0x1F) << 6, ((lead & 0x1F) << 6) + 0x3F, 0x80
+    for lead in range(0xE0, 0xF0):
+        low = max((lead & 0x0F) << 12, 0x800)
+        high = min(((lead & 0x0F) << 12) + 0xFFF, 0xD7FF if lead == 0xED else 0xFFFF)
+        yield lead, 2, low, high, 0xA0 if lead == 0xE0 else 0x80
+    for lead in range(0xF0, 0xF5):
+        low = max((lead & 0x07) << 18, 0x10000)
+        high = min(((lead & 0x07) << 18) + 0x3FFFF, 0x10FFFF)
+        yield lead, 3, low, high, 0x90 if lead == 0xF0 else 0x80
+
+
+_LEADS = tuple(_lead_bytes())
+
+
+def _language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+    partition = language.partition
+    targets = [language.derivative(character) for character in partition.representatives]
+    alive = [not is_empty(target) for target in targets]
+    ends = (*partition.starts[1:], 0x110000)
+    for low, following, number in zip(partition.starts, ends, partition.classes, strict=True):
+        if number != SURROGATE_CLASS and alive[number]:
+            yield low, following - 1, targets[number]
+
+
+def machine_label(machine: Machine) -> Hashable | None:
+    """As what the characters may end here; ``None`` if they may not."""
+    if isinstance(machine, Language):
+        return DONE if machine.nullable else None
+    return machine.label
+
+
+class CharacterState(LexemeState):
+    """Between two characters. Subclasses say in which form the characters are written."""
+
+    __slots__ = ("machine",)
+
+    def __init__(self, machine: Machine, label: Hashable | None = None) -> None:
+        super().__init__(label)
+        self.machine = machine
+
+    @property
+    def stepwise(self) -> bool:
+        return isinstance(self.machine, Language) and self.machine.stepwise
+
+    def reading(self, machine: Machine) -> CharacterState:
+        """The interned state of the same form with another machine."""
+        raise NotImplementedError
+
+    def arcs(self) -> list[Arc]:
+        """The characters that may follow, with the states after them."""
+        machine = self.machine
+        found: Iterable[tuple[int, int, Machine]] = (
+            _language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
+        )
+        arcs: list[Arc] = []
+        states: dict[Machine, CharacterState] = {}
+        for low, high, target in found:
+            state = states.get(target)
+            if state is None:
+                state = states[target] = self.reading(target)
+            if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
+                arcs[-1] = (arcs[-1][0], high, state)
+            else:
+                arcs.append((low, high, state))
+        return arcs
+
+
+def add_ascii(transitions: dict[int, LexemeState], arcs: Sequence[Arc], first: int) -> None:
+    """Add the characters of one byte, from ``first`` on."""
+    for low, high, target in arcs:
+        for byte in range(max(low, first), min(high, 0x7F) + 1):
+            transitions[byte] = target
+
+
+def set_multibyte(
+    transitions: dict[int, LexemeState],
+    arcs: Sequence[Arc],
+    low: int,
+    high: int,
+    known: Collection[int] = (),
+) -> list[int]:
+    """Write anew the first bytes, but for the known ones, of the characters of several bytes.
+
+    Arguments:
+        transitions: what is changed.
+        arcs: all ways on.
+        low: the first of the characters.
+        high: the last of them.
+        known: bytes that are left alone.
+
+    Returns:
+        The bytes that were written, also those with no way on.
+    """
+    written = []
+    for lead, remaining, first, last, second in _LEADS:
+        if lead in known or first > high or last < low:
+            continue
+        clipped = clip(arcs, first, last)
+        if clipped:
+            transitions[lead] = _utf8(clipped, first, last, remaining, second)
+        else:
+            transitions.pop(lead, None)
+        written.append(lead)
+    return written
+
+
+def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
+    """The arcs within a range of code points, out of arcs in order."""
+    # Only the last arc that starts at or before the range may reach into it.
+    index = max(bisect_right(arcs, first, key=_start) - 1, 0)
+    found: list[Arc] = []
+    for low, high, target in islice(arcs, index, None):
+        if low > last:
+            break
+        if high >= first:
+            found.append((max(low, first), min(high, last), target))
+    return found
+
+
+def _start(arc: Arc) -> int:
+    return arc[0]
+
+
+def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:
+    low, high, target = arcs[0]
+    if (low, high) == (first, last):
+        return _utf8_tail(remaining, second, second + (last - first >> 6 * (remaining - 1)), target)
+    return Utf8State(arcs, first, last, remaining, second)
+
+
+class Utf8State(LexemeState):
+    """Inside a character, where what follows depends on which one it becomes."""
+
+    __slots__ = ("_first", "_last", "_remaining", "_second", "arcs")
+
+    def __init__(self, arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> None:
+        super().__init__()
+        self.arcs = arcs
+        self._first = first
+        self._last = last
+        self._remaining = remaining
+        self._second = second
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        width = 1 << 6 * (self._remaining - 1)
+        transitions: dict[int, LexemeState] = {}
+        for byte, first in enumerate(range(self._first, self._last + 1, width), self._second):
+            last = first + width - 1
+            clipped = clip(self.arcs, first, last)
+            if clipped and width == 1:
+                transitions[byte] = clipped[0][2]
+            elif clipped:
+                transitions[byte] = _utf8(clipped, first, last, self._remaining - 1, 0x80)
+        return transitions
+
+
+class Utf8Tail(LexemeState):
+    """Inside a character, all of which lead to the same state."""
+
+    __slots__ = ("_high", "_low", "_remaining", "target")
+
+    def __init__(self, remaining: int, low: int, high: int, target: LexemeState) -> None:
+        super().__init__()
+        self._remaining = remaining
+        self._low = low
+        self._high = high
+        self.target = target
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        after = self.target
+        if self._remaining > 1:
+            after = _utf8_tail(self._remaining - 1, 0x80, 0xBF, after)
+        return dict.fromkeys(range(self._low, self._high + 1), after)
+
+
+# By the target's identity: the target may lead back to the state, and would keep it for ever.
+_tails: WeakValueDictionary[tuple[int, int, int, int], Utf8Tail] = WeakValueDictionary()
+
+
+def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:
+    key = (remaining, low, high, id(target))
+    state = _tails.get(key)
+    if state is None:
+        state = _tails[key] = Utf8Tail(remaining, low, high, target)
+    return state

@@ -1,0 +1,316 @@
+"""The formats ``hostname`` and ``idn-hostname``: names of labels between dots.
+
+RFC 1123, section 2.1, for labels of ASCII letters, digits and hyphens; RFC 5890 to 5893 (IDNA2008)
+for labels of other characters, and for their encoded form (``xn--...``, RFC 3492). The tables are
+those of the package ``idna``, for as many characters as Python's ``unicodedata`` knows. Left out:
+
+* labels beyond ASCII for which 63 octets might be too few, judged by the number of characters and
+  how far they lie apart (18 Cyrillic letters or 12 Chinese ones are let through), and names for
+  which 253 octets might be; in encoded form they can be written;
+* combining marks after a letter whose base has composed forms, as in ``e`` with two accents of
+  which only one is part of the letter;
+* encoded labels with capital letters, and a few that leave no room for another letter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from mlx_structured.languages.characters import MAX
+from mlx_structured.languages.encoded_labels import PREFIX, completion, rest_of, rule_of
+from mlx_structured.languages.expression import EMPTY, Language
+from mlx_structured.languages.label_characters import (
+    Kind,
+    alphabet,
+    encoded_bound,
+)
+from mlx_structured.languages.machine import machine
+from mlx_structured.languages.partition import Partition
+
+MOST_IN_LABEL = 63
+MOST_IN_NAME = 253
+
+
+@lru_cache(maxsize=1)
+def hostname() -> Language:
+    """RFC 1123, section 2.1, with encoded labels; 63 octets a label, 253 in all."""
+    return machine(Name(international=False))
+
+
+@lru_cache(maxsize=1)
+def idn_hostname() -> Language:
+    """RFC 5890, section 2.3.2.3: labels of Unicode, of ASCII and encoded ones."""
+    return machine(Name(international=True))
+
+
+@dataclass(frozen=True)
+class Label:
+    """What was read of a label.
+
+    Arguments:
+        length: characters.
+        beyond: characters beyond ASCII.
+        low: the first block of these, ``high`` the last.
+        capital: whether a capital letter of ASCII was among the characters.
+        first: direction of the first character: ``"L"``, ``"R"``, ``"-"`` for none, or ``""``.
+        ends: whether the last character but marks is one that the Bidi rule lets a label end in.
+        number: ``"EN"`` or ``"AN"`` for the digits of a label from right to left.
+        digits: ``"arabic"`` or ``"extended"``, which don't go together.
+        last: what the last character was, where that matters.
+        pending: what has to come next.
+        joins: whether the last character but transparent ones joins what comes after it.
+        dot: ``"alone"`` after a katakana middle dot without Japanese letters, ``"free"`` with them.
+        combining: the combining class of the last character.
+        starts: the compositions that the last letter begins.
+        prefix: how many characters are a beginning of ``xn--``.
+    """
+
+    length: int = 0
+    beyond: int = 0
+    low: int = MAX
+    high: int = 0
+    capital: bool = False
+    first: str = ""
+    ends: bool = False
+    number: str = ""
+    digits: str = ""
+    last: str = ""
+    pending: str = ""
+    joins: bool = False
+    dot: str = ""
+    combining: int = 0
+    starts: frozenset[str] = frozenset()
+    prefix: int = 0
+
+    def octets(self, more: int = 0) -> int:
+        """A bound on the octets, with so many characters more of the same kind."""
+        if not self.beyond:
+            return self.length + more
+        return encoded_bound(self.length + more, self.beyond + more, self.low, self.high)
+
+    def rule(self, rule: str) -> str | None:
+        """How the Bidi rule (RFC 5893, section 2) applies to a name with this label.
+
+        ``"open"`` for a name without a label from right to left so far in which all labels satisfy
+        the rule, ``"on"`` with such a label, ``"off"`` where a label doesn't satisfy it. ``None``
+        where the label can't end.
+        """
+        if not self.length or self.last == "-" or self.pending or self.dot == "alone":
+            return None
+        if self.first == "R":
+            return "on" if self.ends else None
+        if self.first == "L" and self.ends:
+            return rule
+        return None if rule == "on" else "off"
+
+    def missing(self, rule: str) -> int:
+        """How many characters have to come at least."""
+        if self.rule(rule) is not None:
+            return 0
+        return 2 if self.pending and self.dot == "alone" else 1
+
+    def after(self, kind: Kind, rule: str) -> Label | None:
+        """One character more."""
+        if not self._allows(kind, rule):
+            return None
+        first = self.first or _DIRECTIONS.get(kind.bidi, "-")
+        neutral = kind.bidi == "NSM"
+        strong = kind.bidi in (("R", "AL", "EN", "AN") if first == "R" else ("L", "EN"))
+        number = kind.bidi if first == "R" and kind.bidi in ("EN", "AN") else self.number
+        pending = {"middle dot": "l", "keraia": "greek"}.get(kind.special, "")
+        if kind.special == "non-joiner" and self.last != "virama":
+            pending = "join"
+        if self.pending == "join" and kind.joining == "T":
+            pending = "join"
+        dot = self.dot
+        if kind.special == "katakana dot" and dot != "free":
+            dot = "alone"
+        elif kind.script == "japanese":
+            dot = "free"
+        matches = self.prefix == self.length and PREFIX.startswith(kind.special, self.length)
+        return Label(
+            length=self.length + 1,
+            beyond=self.beyond + (kind.block > 0),
+            low=min(self.low, kind.block) if kind.block else self.low,
+            high=max(self.high, kind.block),
+            capital=self.capital or kind.special == "capital",
+            first=first,
+            ends=self.ends if neutral else strong,
+            number=number,
+            digits=kind.special if kind.special in ("arabic", "extended") else self.digits,
+            last=kind.special if kind.special in ("l", "-") else kind.script,
+            pending=pending,
+            joins=self.joins if kind.joining == "T" else kind.joining == "D",
+            dot=dot,
+            combining=kind.combining,
+            starts=self.starts if kind.combining else kind.starts,
+            prefix=self.prefix + 1 if matches and kind.special else 0,
+        )
+
+    def _allows(self, kind: Kind, rule: str) -> bool:
+        special = kind.special
+        if not self.length:
+            if kind.mark or special == "-" or (rule == "on" and kind.bidi not in _DIRECTIONS):
+                return False
+            if kind.bidi in ("R", "AL") and rule == "off":
+                return False
+            if kind.bidi == "AN":
+                return False
+        elif self.first == "R":
+            if kind.bidi == "L" or special in ("middle dot", "keraia", "katakana dot"):
+                return False
+            if kind.bidi in ("EN", "AN") and self.number not in ("", kind.bidi):
+                return False
+        elif kind.bidi in ("R", "AL", "AN"):
+            return False
+        if self.pending == "l" and special != "l":
+            return False
+        if self.pending == "greek" and kind.script != "greek":
+            return False
+        if self.pending == "join" and kind.joining not in ("T", "R", "D"):
+            return False
+        if (self.capital and kind.block) or (self.beyond and special == "capital"):
+            return False
+        if special == "-" and self.length == 3 and self.last == "-":
+            return False
+        if special == "middle dot" and self.last != "l":
+            return False
+        if special == "geresh" and self.last != "hebrew":
+            return False
+        if special == "joiner" and self.last != "virama":
+            return False
+        if special == "non-joiner" and self.last != "virama" and not self.joins:
+            return False
+        if special in ("arabic", "extended") and self.digits not in ("", special):
+            return False
+        if kind.combining and self.combining > kind.combining:
+            return False
+        return kind.completes not in self.starts
+
+
+_DIRECTIONS = {"L": "L", "R": "R", "AL": "R"}
+
+
+@dataclass(frozen=True)
+class Name:
+    """In a name, between two characters.
+
+    Arguments:
+        international: whether characters beyond ASCII may come.
+        used: octets of the labels before this one, with their dots.
+        rule: see :meth:`Label.rule`.
+        label: what was read of the label.
+    """
+
+    international: bool
+    used: int = 0
+    rule: str = "open"
+    label: Label = Label()
+
+    @property
+    def stepwise(self) -> bool:
+        return self.label.beyond > 0
+
+    @property
+    def shortest(self) -> int:
+        return self.label.missing(self.rule)
+
+    @property
+    def longest(self) -> int:
+        return MOST_IN_NAME - self.used - self.label.length
+
+    @property
+    def room(self) -> int:
+        """The most octets that the label may have."""
+        return min(MOST_IN_LABEL, MOST_IN_NAME - self.used)
+
+    @property
+    def hint(self) -> str:
+        label = self.label
+        if not label.length or (label.length < 60 and not label.beyond):
+            return "a"
+        return "" if label.rule(self.rule) is None else "."
+
+    def partition(self) -> Partition:
+        return alphabet(self.international).partition
+
+    def after(self, character: int) -> Language:
+        kind = alphabet(self.international).kind(character)
+        if kind is None:
+            return EMPTY
+        if kind.special == "dot":
+            rule = self.label.rule(self.rule)
+            return EMPTY if rule is None else next_label(self, self.label.octets(), rule)
+        if kind.special == "-" and self.label.prefix == self.label.length == 3:
+            return encoded(self, "")
+        label = self.label.after(kind, self.rule)
+        if label is None or label.octets(label.missing(self.rule)) > self.room:
+            return EMPTY
+        return machine(replace(self, label=label))
+
+
+def next_label(name: Name, octets: int, rule: str) -> Language:
+    """After a label of so many octets and its dot."""
+    used = name.used + octets + 1
+    if used >= MOST_IN_NAME:
+        return EMPTY
+    return machine(Name(name.international, used, rule))
+
+
+def encoded(name: Name, text: str, known: str | None = None) -> Language:
+    """After ``xn--`` and the text. ``known`` completes it, if that was found before."""
+    room = name.room - len(PREFIX)
+    rest = completion(text, room, name.rule) if known is None else known
+    return EMPTY if rest is None else machine(Encoded(name, text, rest))
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """In an encoded label.
+
+    Arguments:
+        name: the name at the beginning of the label.
+        text: what was read after ``xn--``.
+        rest: what makes it a valid label.
+    """
+
+    name: Name
+    text: str
+    rest: str
+
+    stepwise = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Encoded) and (self.name, self.text) == (other.name, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.text))
+
+    @property
+    def shortest(self) -> int:
+        return 0 if rule_of(self.text, self.name.rule) is not None else 1
+
+    @property
+    def longest(self) -> int:
+        return MOST_IN_NAME - self.name.used - len(PREFIX) - len(self.text)
+
+    @property
+    def hint(self) -> str:
+        return self.rest or "."
+
+    def partition(self) -> Partition:
+        return alphabet(self.name.international).digits
+
+    def after(self, character: int) -> Language:
+        if alphabet(self.name.international).is_dot(character):
+            rule = rule_of(self.text, self.name.rule)
+            octets = len(PREFIX) + len(self.text)
+            return EMPTY if rule is None else next_label(self.name, octets, rule)
+        letter = chr(character)
+        if letter not in _DIGITS:
+            return EMPTY
+        return encoded(self.name, self.text + letter, rest_of(self.rest, letter))
+
+
+_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789-"

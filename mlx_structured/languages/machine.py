@@ -1,0 +1,80 @@
+"""Languages that no expression of reasonable size describes: machines with states of their own.
+
+A state is an immutable value that says which characters may come and what may follow each. It takes
+part in unions, intersections and complements like any other expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Protocol
+
+from mlx_structured.languages.expression import Language, derive, interned
+from mlx_structured.languages.partition import Partition
+
+
+class MachineState(Hashable, Protocol):
+    """One state. Equal states have the same words, and every state has at least one."""
+
+    @property
+    def shortest(self) -> int:
+        """No word has fewer characters; 0 exactly where the text may end."""
+        ...
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether nearly each text leads to another state, so that tokens are read by character."""
+        ...
+
+    @property
+    def longest(self) -> int | None:
+        """No word has more characters; ``None`` where there is no bound."""
+        ...
+
+    @property
+    def hint(self) -> str:
+        """The first characters of some word, to be tried first; may be empty."""
+        ...
+
+    def partition(self) -> Partition:
+        """Characters of one class have the same future."""
+        ...
+
+    def after(self, character: int) -> Language:
+        """What may follow a character, ``EMPTY`` where it may not come."""
+        ...
+
+
+class Machine(Language):
+    """The texts that a state reads."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: MachineState) -> None:
+        self.state = state
+        self.shortest = state.shortest
+        self.nullable = self.shortest == 0
+        self.plain = False
+        self.longest = state.longest
+        self.counter = 0
+        self.cyclic = False
+        super().__init__()
+        self.empty = False
+        self.stepwise = state.stepwise
+        self.irregular = True
+
+    def hint(self) -> str:
+        return self.state.hint
+
+    def make_partition(self) -> Partition:
+        return self.state.partition()
+
+
+def machine(state: MachineState) -> Language:
+    """The language of a state."""
+    return interned(Machine, state, state)
+
+
+@derive.register
+def _(language: Machine, character: int) -> Language:
+    return language.state.after(character)

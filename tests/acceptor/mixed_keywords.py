@@ -1,0 +1,95 @@
+"""Small schemas that mix keywords, values drawn for them by hypothesis-jsonschema, and judges."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jsonschema_rs
+from generated_schemas import KEYS, KEYWORDS_OF, SCALARS, URIS, SchemaDrawer
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.errors import InvalidArgument, Unsatisfiable
+from hypothesis.internal.conjecture.utils import many
+from hypothesis_jsonschema import from_schema
+from jsonschema import Draft7Validator
+
+CAN_DRAW = hasattr(many, "more")
+"""Whether it can draw objects: it uses an inner part of hypothesis that 6.170 took away."""
+
+DRAFT = "7"
+"""The newest draft that hypothesis-jsonschema knows."""
+
+
+def draw_schema(number: int, depth: int = 1) -> dict[str, Any]:
+    """A small schema of many keywords; the same for the same number.
+
+    It mostly asks for a type that the keywords speak of: what else is there would be valid.
+    """
+    rng = random.Random(number)
+    drawn = SchemaDrawer(rng, DRAFT, unique=True).schema(depth)
+    schema = {"$schema": URIS[DRAFT], **(drawn if isinstance(drawn, dict) else {"allOf": [drawn]})}
+    spoken_of = [of for of, words in KEYWORDS_OF.items() if words & set(schema)]
+    if "type" not in schema and spoken_of and rng.random() < 0.8:
+        schema["type"] = rng.choice(spoken_of)
+    return schema
+
+
+def draw_values(schema: dict[str, Any], number: int, most: int) -> list[Any]:
+    """Values that another library takes for valid; none if it finds none, or fails."""
+    found: dict[str, Any] = {}
+
+    @seed(number)
+    @settings(
+        max_examples=most,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(from_schema(schema))
+    def keep(value: Any) -> None:
+        found[json.dumps(value)] = value
+
+    try:
+        keep()
+    except (Unsatisfiable, InvalidArgument, AssertionError):  # its own assertions fail at times
+        return []
+    return list(found.values())
+
+
+def mutations(value: Any, rng: random.Random) -> Iterator[Any]:
+    """The value with one thing changed, at each of its places."""
+    yield rng.choice(SCALARS)
+    yield [value]
+    if isinstance(value, list):
+        yield [*value, rng.choice(SCALARS)]
+        yield [*value, *value]
+        for i, item in enumerate(value):
+            yield value[:i] + value[i + 1 :]
+            for changed in mutations(item, rng):
+                yield [*value[:i], changed, *value[i + 1 :]]
+    elif isinstance(value, dict):
+        yield {**value, rng.choice(KEYS): rng.choice(SCALARS)}
+        for key, item in value.items():
+            yield {name: each for name, each in value.items() if name != key}
+            for changed in mutations(item, rng):
+                yield {**value, key: changed}
+    elif isinstance(value, str):
+        yield value + rng.choice("ab1")
+        yield value[1:]
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield value + rng.choice([1, -1, 0.5])
+
+
+def judged(schema: dict[str, Any]) -> Callable[[Any], bool | None]:
+    """Whether a value is valid; ``None`` where two validators disagree."""
+    one = Draft7Validator(schema, format_checker=Draft7Validator.FORMAT_CHECKER)
+    other = jsonschema_rs.Draft7Validator(schema, validate_formats=True)
+
+    def judge(value: Any) -> bool | None:
+        valid = bool(one.is_valid(value))
+        return valid if valid == other.is_valid(value) else None
+
+    return judge

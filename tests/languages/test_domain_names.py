@@ -1,0 +1,197 @@
+"""Names of ASCII, of Unicode and encoded ones, judged by the package ``idna`` and by hand."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from random import Random
+
+import idna
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.languages.domain_names import hostname, idn_hostname
+from mlx_structured.languages.formats import OPPOSITES
+from mlx_structured.languages.label_characters import UNIFORM, alphabet, encoded_bound
+from mlx_structured.languages.language import (
+    EMPTY,
+    Language,
+    example,
+    intersection,
+    is_empty,
+    length_between,
+    literals,
+    matches,
+)
+from mlx_structured.limits import Budget, Limits
+
+RTL = ("R", "AL", "AN")
+
+
+def is_name(text: str, *, international: bool) -> bool:
+    """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length."""
+    encoded, decoded = [], []
+    for label in re.split("[.\u3002\uff0e\uff61]" if international else "[.]", text):
+        if label.isascii() and not label.startswith("xn--"):
+            if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label):
+                return False
+            encoded.append(label)
+            decoded.append(label.lower())
+            continue
+        if not label.isascii() and not international:
+            return False
+        try:
+            encoded.append(idna.alabel(label).decode())
+            decoded.append(idna.ulabel(encoded[-1]))
+        except ValueError:
+            return False
+    if any(unicodedata.bidirectional(each) in RTL for label in decoded for each in label):
+        for label in decoded:
+            try:
+                idna.check_bidi(label, check_ltr=True)
+            except ValueError:
+                return False
+    return len(".".join(encoded)) <= 253
+
+
+LETTERS = "alxn-.0\u00b7\u00df\u0375\u03b1\u05d0\u05f3\u0628\u0660\u06f0\u200c\u200d\u094d\u0915"
+LETTERS += "\u30fb\u3042\u4e08e\u0301\u0323\u1ea1\u09c7\u09be\u0430\u3002\u0640\u0300\u3099\u304b"
+
+
+def drawn(language: Language, rng: Random, length: int) -> str:
+    """A word, from the letters that make the rules of IDNA2008 interesting."""
+    text, state = "", language
+    for _ in range(20 * length):
+        if len(text) >= length:
+            break
+        letter = rng.choice(LETTERS)
+        after = state.derivative(ord(letter))
+        if after is not EMPTY:
+            state, text = after, text + letter
+    return text + ("" if state.nullable else example(state))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_let_through_is_a_name(seed: int) -> None:
+    rng = Random(seed)
+    for _ in range(5):
+        name = drawn(idn_hostname(), rng, rng.randint(1, 30))
+        assert is_name(name, international=True), ascii(name)
+        ascii_name = drawn(hostname(), rng, rng.randint(1, 30))
+        assert is_name(ascii_name, international=False), ascii_name
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from(LETTERS), min_size=1, max_size=6))
+def test_a_short_name_is_judged_as_idna_does_but_for_marks(text: str) -> None:
+    let_through = matches(idn_hostname(), text)
+    if let_through or not any(mark in text for mark in "\u0301\u0323\u0300\u3099"):
+        reserved = any(label[2:4] == "--" for label in text.split("."))
+        assert let_through is (is_name(text, international=True) and not reserved)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from(LETTERS.replace(".", "")), min_size=1, max_size=8))
+def test_an_encoded_label_is_judged_by_what_it_decodes_to(label: str) -> None:
+    text = "xn--" + label.encode("punycode").decode()
+    assert matches(hostname(), text) is is_name(text, international=False)
+    assert matches(idn_hostname(), text) is is_name(text, international=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_prefix_of_an_encoded_label_can_be_completed(seed: int) -> None:
+    rng = Random(seed)
+    state, text = hostname(), ""
+    for letter in "a.xn--":
+        state, text = state.derivative(ord(letter)), text + letter
+    while len(text) < 70:
+        letters = [c for c in "abcxyz0189-." if state.derivative(ord(c)) is not EMPTY]
+        if not letters:
+            break
+        letter = rng.choice(letters)
+        state, text = state.derivative(ord(letter)), text + letter
+        assert is_name(text + example(state), international=False), text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "\u043f\u0440\u0430\u0432\u0438\u0442\u0435\u043b\u044c\u0441\u0442\u0432\u043e.\u0440\u0444",
+        "www.m\u00fcnchen.de",
+        "\u010desk\u00e9-drah\u00fd.cz",
+        "\u4f8b\u3048.\u30c6\u30b9\u30c8",
+        "\u0909\u0926\u093e\u0939\u0930\u0923.\u092a\u0930\u0940\u0915\u094d\u0937\u093e",
+        "\u0645\u062b\u0627\u0644.\u0625\u062e\u062a\u0628\u0627\u0631",
+        "\u0986\u09ae\u09be\u09b0.\u09ac\u09be\u0982\u09b2\u09be",
+        "xn--bcher-kva.example",
+    ],
+)
+def test_names_as_they_occur_are_let_through(name: str) -> None:
+    assert is_name(name, international=True)
+    assert matches(idn_hostname(), name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(st.characters(min_codepoint=0x80, exclude_categories=["Cs"]), min_size=1, max_size=20),
+    st.text("abc", max_size=20),
+)
+def test_no_encoded_label_is_longer_than_its_bound(beyond: str, basic: str) -> None:
+    kinds = [alphabet(True).kind(ord(letter)) for letter in beyond]
+    blocks = [kind.block for kind in kinds if kind is not None and kind.block]
+    if len(blocks) < len(beyond):
+        return
+    octets = len("xn--" + (beyond + basic).encode("punycode").decode())
+    bound = encoded_bound(len(beyond + basic), len(beyond), min(blocks), max(blocks))
+    assert octets <= bound
+
+
+def test_long_ranges_hold_one_kind_of_character() -> None:
+    letters = alphabet(True)
+    for low, high, kind in letters.entries():
+        if high - low < UNIFORM:
+            continue
+        for point in range(low, high + 1):
+            letter = chr(point)
+            assert unicodedata.bidirectional(letter) == kind.bidi
+            assert unicodedata.combining(letter) == kind.combining
+            assert unicodedata.category(letter).startswith("M") == kind.mark
+
+
+@pytest.mark.parametrize("name", ["hostname", "idn-hostname"])
+def test_the_opposite_holds_no_name(name: str) -> None:
+    language = {"hostname": hostname, "idn-hostname": idn_hostname}[name]()
+    rng = Random(name)
+    for _ in range(100):
+        assert not matches(OPPOSITES[name](), drawn(language, rng, rng.randint(1, 20)))
+    for text in ("", ".", "a..b", "-a", "a_b", "a" * 64):
+        assert matches(OPPOSITES[name](), text)
+
+
+@pytest.mark.parametrize("language", [hostname(), idn_hostname()])
+@pytest.mark.parametrize("low", [1, 9, 70, 253])
+def test_lengths_combine_with_names(language: Language, low: int) -> None:
+    word = example(intersection(language, length_between(low, low)))
+    assert len(word) == low
+    assert is_name(word, international=True)
+    assert is_empty(intersection(language, length_between(254, None)))
+
+
+def test_words_combine_with_names() -> None:
+    names = ["xn--bcher-kva", "xn--a", "a.b", "a_b"]
+    allowed = intersection(idn_hostname(), literals(names))
+    assert [name for name in names if matches(allowed, name)] == ["xn--bcher-kva", "a.b"]
+
+
+def test_a_search_that_takes_too_long_is_an_error_and_no_answer() -> None:
+    state = hostname()
+    for letter in "xn--":
+        state = state.derivative(ord(letter))
+    try:
+        with Budget(Limits(states=20_000)):
+            word = example(intersection(state, length_between(20, 30)))
+    except LimitExceededError:
+        return
+    assert is_name("xn--" + word, international=False)
