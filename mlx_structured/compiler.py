@@ -113,23 +113,24 @@ def _bounded_nesting() -> Iterator[None]:
 def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> Acceptor:
     root = table.root(parsed)
     with Budget(limits) as budget:
+        before = budget.memory
         if not table.is_plainly_supported:
             check_support(root)
         form = _normal_form(table, root, written)
         if not form.is_nonempty(form.root):
             raise UnsatisfiableSchemaError("its keywords contradict each other")
     unused = [form]
-    empty = table.anew()
+    renewed = table.renewal()
     del table, root, form
 
     def make() -> Callable[[], tuple[Configuration, ...]]:
         if unused:
             return DocumentNetwork(Grammar(unused.pop(), written)).begin
-        again = empty.anew()
+        again = renewed()
         form = _normal_form(again, again.root(parsed), written)
         return DocumentNetwork(Grammar(form, written)).begin
 
-    return Acceptor(Origin(make, limits, budget.memory))
+    return Acceptor(Origin(make, limits, budget.memory - before))
 
 
 def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:

@@ -37,6 +37,7 @@ def compile_regex(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> Acceptor:
     check_limits(limits)
     try:
         with LEARNING, Budget(limits) as budget:
+            before = budget.memory
             language = match_language(pattern)
             nothing = is_empty(language)
     except LimitExceededError as error:
@@ -48,4 +49,4 @@ def compile_regex(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> Acceptor:
     def make() -> Callable[[], tuple[Configuration, ...]]:
         return RawTextNetwork(match_language(pattern)).begin
 
-    return Acceptor(Origin(make, limits, budget.memory))
+    return Acceptor(Origin(make, limits, budget.memory - before))

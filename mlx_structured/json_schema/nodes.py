@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import unquote
@@ -288,9 +289,11 @@ class NodeTable:
             self._registry = self._registry.with_resource("", resource)
         return self._node(schema, self._entered(Scope(uri, dialect)), "")
 
-    def anew(self) -> NodeTable:
-        """An empty table for the same schema, which needn't be checked again."""
-        return NodeTable(*self._made_of, formats=self._formats, metaschema=self._metaschema)
+    def renewal(self) -> Callable[[], NodeTable]:
+        """What makes an empty table for the same schema, which needn't be checked again."""
+        return partial(
+            NodeTable, *self._made_of, formats=self._formats, metaschema=self._metaschema
+        )
 
     def child(self, parent: SchemaNode, schema: Any, pointer: str) -> Node:
         """The node of a subschema of ``parent``, which may have an identifier or a dialect."""
