@@ -1,6 +1,7 @@
 """Makes every token that mlx-lm generates fit a JSON Schema, or a regular expression."""
 
 from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.batch_generation import StructuredBatchResponse, batch_generate
 from mlx_structured.compiler import compile_json_schema
 from mlx_structured.driver import JsonSchemaAcceptorDriver
 from mlx_structured.errors import (
@@ -12,10 +13,12 @@ from mlx_structured.errors import (
     SchemaError,
     SequenceError,
     StructuredError,
+    TokenBudgetError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
     VocabularyError,
 )
+from mlx_structured.generation import StructuredResponse, generate, stream_generate
 from mlx_structured.limits import Limits
 from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
@@ -36,15 +39,21 @@ __all__ = [
     "PatternError",
     "SchemaError",
     "SequenceError",
+    "StructuredBatchResponse",
     "StructuredError",
+    "StructuredResponse",
     "Style",
+    "TokenBudgetError",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
     "apply_token_mask",
+    "batch_generate",
     "compile_json_schema",
     "compile_regex",
     "create_mask",
+    "generate",
     "make_logit_bias_processor",
+    "stream_generate",
 ]

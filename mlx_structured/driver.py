@@ -10,24 +10,38 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
+from mlx_structured.automaton.budget import BudgetMasks
+from mlx_structured.automaton.forced_text import Encode, ForcedTokens, is_at_end
+from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
-from mlx_structured.errors import InvalidTokenError
+from mlx_structured.errors import InvalidTokenError, TokenBudgetError
 from mlx_structured.vocabulary import Vocabulary
 
 _walks: WeakKeyDictionary[Vocabulary, TokenWalk] = WeakKeyDictionary()
-_guides: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, Guide]] = WeakKeyDictionary()
 
 
-def _guide(acceptor: Acceptor, vocabulary: Vocabulary) -> Guide:
-    by_vocabulary = _guides.setdefault(acceptor, WeakKeyDictionary())
-    guide = by_vocabulary.get(vocabulary)
-    if guide is None:
+class _Shared(NamedTuple):
+    """What all drivers of an acceptor and a vocabulary share."""
+
+    walk: TokenWalk
+    guide: Guide
+    budget: BudgetMasks
+
+
+_shared: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, _Shared]] = WeakKeyDictionary()
+
+
+def _share(acceptor: Acceptor, vocabulary: Vocabulary) -> _Shared:
+    by_vocabulary = _shared.setdefault(acceptor, WeakKeyDictionary())
+    shared = by_vocabulary.get(vocabulary)
+    if shared is None:
         walk = _walks.get(vocabulary)
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
-        guide = by_vocabulary[vocabulary] = Guide(acceptor.origin, vocabulary, walk)
-    return guide
+        guide = Guide(acceptor.origin, vocabulary, walk)
+        shared = by_vocabulary[vocabulary] = _Shared(walk, guide, BudgetMasks(guide, walk))
+    return shared
 
 
 class _Buffer(NamedTuple):
@@ -72,9 +86,17 @@ class JsonSchemaAcceptorDriver:
         acceptor: what :func:`~mlx_structured.compile_json_schema` or
             :func:`~mlx_structured.compile_regex` returns.
         vocabulary: the tokens of the model.
+        max_tokens: how many tokens may be read in all, EOS aside; ``None`` for no limit. With a
+            limit, a token is only allowed if the document can still be completed after it.
+
+    Raises:
+        TokenBudgetError: if ``max_tokens`` is too few for any document that was found.
+        LimitExceededError: if ``max_tokens`` is given, and no short document was found.
     """
 
-    def __init__(self, acceptor: Acceptor, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, acceptor: Acceptor, vocabulary: Vocabulary, *, max_tokens: int | None = None
+    ) -> None:
         if not isinstance(acceptor, Acceptor):
             raise TypeError(
                 f"an Acceptor is needed, not a {type(acceptor).__name__}: "
@@ -87,10 +109,13 @@ class JsonSchemaAcceptorDriver:
             )
         self.acceptor = acceptor
         self.vocabulary = vocabulary
+        self.max_tokens = max_tokens
         with LEARNING:
-            self._guide = _guide(acceptor, vocabulary)
+            self._walk, self._guide, self._budget = _share(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]
         self._buffer: _Buffer | None = None
+        if max_tokens is not None and max_tokens < (needed := self.tokens_to_complete()):
+            raise TokenBudgetError(max_tokens, needed)
 
     def select_valid_tokens(self) -> npt.NDArray[np.uint32]:
         """The tokens that may come next.
@@ -98,7 +123,8 @@ class JsonSchemaAcceptorDriver:
         Returns:
             A read-only array of ``ceil(vocabulary.size / 32)`` ``uint32``: token ``t`` is allowed
             if bit ``t % 32`` of word ``t // 32`` is set. EOS ids are allowed exactly when the text
-            so far is a whole document. The same state returns the same array.
+            so far is a whole document. The same state returns the same array, unless
+            ``max_tokens`` is near.
 
         Raises:
             VocabularyError: if no token of the vocabulary can write what must come next.
@@ -107,6 +133,11 @@ class JsonSchemaAcceptorDriver:
         """
         state = self._states[-1]
         bitmap = state.bitmap
+        if self.max_tokens is not None:
+            left = self.max_tokens - len(self._states) + 1
+            ceiling = state.ceiling
+            if bitmap is None or ceiling is None or ceiling >= left:
+                return self._budget.bitmap(state, left)
         return self._guide.bitmap(state) if bitmap is None else bitmap
 
     def write_mask_into(self, data_ptr: int, numel: int, element_size: int) -> None:
@@ -178,6 +209,27 @@ class JsonSchemaAcceptorDriver:
         """How many tokens were read."""
         return len(self._states) - 1
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the document is complete and nothing but EOS can follow."""
+        state = self._states[-1]
+        if state.is_finished or not state.is_accepting:
+            return state.is_finished
+        with LEARNING, Work(self.acceptor.origin):
+            return is_at_end(state.configurations)
+
+    def tokens_to_complete(self) -> int:
+        """How many tokens the completion found for this state takes, 0 where it may end.
+
+        Raises:
+            LimitExceededError: if none was found with a bounded search.
+        """
+        return len(self._budget.completion(self._states[-1]))
+
+    def can_complete_within(self, tokens: int) -> bool:
+        """Whether a completion with at most so many tokens is known."""
+        return self._budget.fits(self._states[-1], tokens)
+
     def rollback(self, count: int) -> None:
         """Take back the last tokens.
 
@@ -194,7 +246,42 @@ class JsonSchemaAcceptorDriver:
         other = JsonSchemaAcceptorDriver.__new__(JsonSchemaAcceptorDriver)
         other.acceptor = self.acceptor
         other.vocabulary = self.vocabulary
-        other._guide = self._guide
+        other.max_tokens = self.max_tokens
+        other._walk, other._guide, other._budget = self._walk, self._guide, self._budget
         other._states = self._states.copy()
         other._buffer = self._buffer
         return other
+
+
+class TokenForcer:
+    """Finds the tokens of text that the grammar leaves no choice about, for one driver.
+
+    Arguments:
+        driver: where the document stands.
+        encode: the tokens with which the model's tokenizer writes a text; ``None`` where it can't.
+            Then the fewest tokens are taken.
+    """
+
+    def __init__(self, driver: JsonSchemaAcceptorDriver, encode: Encode) -> None:
+        self._driver = driver
+        self._forced = ForcedTokens(driver._guide, driver._walk, driver._budget, encode)
+
+    def advance(self, most: int | None = None) -> list[int]:
+        """The tokens that must come next; the driver has read them when this returns.
+
+        Those at the end that could also begin a longer token, with what may follow, are left out.
+        With ``max_tokens`` no more are taken than leave enough to complete the document.
+
+        Arguments:
+            most: not more than this; ``None`` for no limit.
+        """
+        driver = self._driver
+        tokens: list[int] = []
+        for token in self._forced.after(driver._states[-1])[:most]:
+            driver.advance_token(token)
+            left = None if driver.max_tokens is None else driver.max_tokens - driver.token_count
+            if left is not None and not driver.can_complete_within(left):
+                driver.rollback(1)
+                break
+            tokens.append(token)
+        return tokens

@@ -57,8 +57,8 @@ class LimitExceededError(StructuredError, RuntimeError):
     What was in use stays usable: the same may be tried again with larger limits.
 
     ``limit`` is the field of :class:`~mlx_structured.Limits` that was hit, or what else is bounded
-    (``"nesting"``, ``"digits"``, ``"combinations"`` of items). ``keyword`` and ``pointer`` name the
-    keyword that asks for the work, empty where that isn't known.
+    (``"nesting"``, ``"digits"``, ``"combinations"`` of items, ``"completion"``). ``keyword`` and
+    ``pointer`` name the keyword that asks for the work, empty where that isn't known.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class LimitExceededError(StructuredError, RuntimeError):
 
 _LIMIT_ADVICE = {
     "nesting": "shorten the chain of subschemas or references",
+    "completion": "use complete=False, or no max_tokens for a processor or driver",
     "combinations": "ask for fewer items, or for less of them",
     "digits": "use numbers with fewer digits",
 }
@@ -102,6 +103,18 @@ class InvalidTokenError(StructuredError, ValueError):
     def __init__(self, token_id: int, detail: str) -> None:
         super().__init__(f"token {token_id} is not allowed here: {detail}")
         self.token_id = token_id
+
+
+class TokenBudgetError(StructuredError, ValueError):
+    """Too few tokens to write any whole document; ``needed`` is how many would do."""
+
+    def __init__(self, max_tokens: int, needed: int) -> None:
+        super().__init__(
+            f"max_tokens={max_tokens} is too few: the shortest document that was found takes "
+            f"{needed} tokens; give at least as many"
+        )
+        self.max_tokens = max_tokens
+        self.needed = needed
 
 
 class EmptyMaskError(StructuredError, ValueError):

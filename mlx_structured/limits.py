@@ -78,7 +78,16 @@ class Budget:
     A context manager. Within the work of another budget it is that one that counts.
     """
 
-    __slots__ = ("_deadline", "_is_outermost", "_limits", "_next_look", "memory", "states")
+    __slots__ = (
+        "_deadline",
+        "_is_outermost",
+        "_limits",
+        "_next_look",
+        "is_spent",
+        "memory",
+        "states",
+        "within",
+    )
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -89,6 +98,10 @@ class Budget:
         self._deadline = monotonic() + limits.seconds
         self._next_look = min(LOOK_EVERY, limits.states + 1)
         self._is_outermost = False
+        self.is_spent = False
+        """Whether more than that was asked for."""
+        self.within: Budget | None = None
+        """A budget that pays for the same."""
 
     def __enter__(self) -> Budget:
         active = _ACTIVE.budget
@@ -114,6 +127,8 @@ class Budget:
         Raises:
             LimitExceededError: if it is more than is left.
         """
+        if self.within is not None:
+            self.within.take(states, memory)
         self.states += states
         self.memory += memory
         if self.states >= self._next_look or self.memory > self._limits.memory:
@@ -122,12 +137,52 @@ class Budget:
     def _look(self) -> None:
         limits = self._limits
         self._next_look = min(self.states + LOOK_EVERY, limits.states + 1)
+        self.is_spent = True
         if self.states > limits.states:
             raise LimitExceededError(f"explores more than {limits.states:,} states", "states")
         if self.memory > limits.memory:
             raise LimitExceededError(f"takes more than {limits.memory:,} bytes", "memory")
         if monotonic() > self._deadline:
             raise LimitExceededError(f"takes more than {limits.seconds:g} seconds", "seconds")
+        self.is_spent = False
+
+
+class Portion:
+    """A share of the active budget for work that may come to nothing.
+
+    A context manager that passes over a ``LimitExceededError``, unless the whole budget is spent:
+    whether the share is enough is then the same on every machine, and may be remembered.
+
+    Arguments:
+        states: the share.
+    """
+
+    __slots__ = ("_outer", "_states", "is_spent")
+
+    def __init__(self, states: int) -> None:
+        self._states = states
+        self.is_spent = False
+        """Whether the work was given up."""
+
+    def __enter__(self) -> Portion:
+        outer = self._outer = _ACTIVE.budget
+        share = Budget(Limits(float("inf"), self._states, 2**62))
+        share.within = outer
+        _ACTIVE.budget = share
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        outer = _ACTIVE.budget = self._outer
+        self.is_spent = isinstance(error, LimitExceededError)
+        while outer is not None and self.is_spent:
+            self.is_spent = not outer.is_spent
+            outer = outer.within
+        return self.is_spent
 
 
 class CacheSizes:
@@ -175,9 +230,14 @@ class CacheSizes:
         return self._total // 4
 
     @property
+    def packed_masks(self) -> int:
+        """Bitmaps on a Metal device, likewise. A sixteenth."""
+        return self._total // 16
+
+    @property
     def languages(self) -> int:
-        """Classes of characters and sets of multiples, of patterns and numbers. An eighth."""
-        return self._total // 8
+        """Classes of characters and sets of multiples, of patterns and numbers. A sixteenth."""
+        return self._total // 16
 
 
 CACHES = CacheSizes(256 * MEBIBYTE)

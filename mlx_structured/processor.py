@@ -27,7 +27,7 @@ from mlx_structured.compiler import Registry, compile_json_schema
 from mlx_structured.driver import JsonSchemaAcceptorDriver
 from mlx_structured.errors import InvalidTokenError, SequenceError
 from mlx_structured.json_schema.dialects import DRAFT202012
-from mlx_structured.masks import apply_token_mask, create_mask
+from mlx_structured.masks import mask_logits
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -111,8 +111,7 @@ class LogitBiasProcessor:
         mx.async_eval(tokens)  # type: ignore[no-untyped-call]
         mx.async_eval(logits)  # type: ignore[no-untyped-call]
         self._follow(np.array(tokens))
-        mask = create_mask(self.driver.select_valid_tokens(), logits.shape[-1])
-        return apply_token_mask(logits, mask)
+        return mask_logits(logits, self.driver.select_valid_tokens())
 
     def _follow(self, tokens: NDArray[Any]) -> None:
         if self._seen is None:
@@ -143,6 +142,36 @@ class LogitBiasProcessor:
             self._seen = tokens[: position + 1]
 
 
+def as_acceptor(
+    schema_or_acceptor: Mapping[str, Any] | bool | str | Acceptor,
+    *,
+    style: str | Style | None = None,
+    registry: Registry | None = None,
+    default_dialect: str | None = None,
+    formats: bool | None = None,
+) -> Acceptor:
+    """The acceptor itself, or a schema's, with the options of ``compile_json_schema``.
+
+    Raises:
+        SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
+        ValueError: if an option is given for an acceptor, which has its own.
+    """
+    if not isinstance(schema_or_acceptor, Acceptor):
+        return compile_json_schema(
+            schema_or_acceptor,
+            style="spaced" if style is None else style,
+            registry=registry,
+            default_dialect=DRAFT202012.uri if default_dialect is None else default_dialect,
+            formats=True if formats is None else formats,
+        )
+    if any(each is not None for each in (style, registry, default_dialect, formats)):
+        raise ValueError(
+            "style, registry, default_dialect and formats belong to a schema: "
+            "an acceptor has its own, give them to compile_json_schema"
+        )
+    return schema_or_acceptor
+
+
 def make_logit_bias_processor(
     tokenizer: Any,
     schema_or_acceptor: Mapping[str, Any] | bool | str | Acceptor,
@@ -152,6 +181,7 @@ def make_logit_bias_processor(
     default_dialect: str | None = None,
     formats: bool | None = None,
     vocabulary: Vocabulary | None = None,
+    max_tokens: int | None = None,
 ) -> LogitBiasProcessor:
     """A logits processor that makes an mlx-lm generation write a value of a JSON Schema.
 
@@ -163,9 +193,9 @@ def make_logit_bias_processor(
         processor = make_logit_bias_processor(tokenizer, {"type": "array"})
         mlx_lm.generate(model, tokenizer, prompt, logits_processors=[processor])
 
-    It serves one generation of one sequence; ``processor.reset()`` readies it for the next. The
-    text is the whole document only if ``max_tokens`` doesn't cut it off. Put it last in the list
-    of processors, so that no other changes what it masked.
+    It serves one generation of one sequence; ``processor.reset()`` readies it for the next. Put it
+    last in the list of processors, so that no other changes what it masked. Give it the
+    ``max_tokens`` of the generation, so that the text is a whole document even if they are few.
 
     Arguments:
         tokenizer: what ``mlx_lm.load`` returned, or a Hugging Face tokenizer. Its vocabulary is
@@ -179,27 +209,25 @@ def make_logit_bias_processor(
             it isn't given.
         formats: whether ``format`` is enforced, as it is if this isn't given.
         vocabulary: in place of the tokenizer's, which is then not looked at.
+        max_tokens: of the generation. When they are nearly used up, the masks narrow to what can
+            be completed with those left. ``None`` leaves the text to be cut off. EOS isn't
+            counted, so the text may be complete while ``finish_reason`` is ``"length"``.
 
     Raises:
+        TokenBudgetError: if ``max_tokens`` is too few for any document that was found.
+        LimitExceededError: if ``max_tokens`` is given, and no short document was found.
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
         ValueError: if any of the four is given for an acceptor, which has its own.
     """
-    if not isinstance(schema_or_acceptor, Acceptor):
-        acceptor = compile_json_schema(
-            schema_or_acceptor,
-            style="spaced" if style is None else style,
-            registry=registry,
-            default_dialect=DRAFT202012.uri if default_dialect is None else default_dialect,
-            formats=True if formats is None else formats,
-        )
-    elif any(each is not None for each in (style, registry, default_dialect, formats)):
-        raise ValueError(
-            "style, registry, default_dialect and formats belong to a schema: "
-            "an acceptor has its own, give them to compile_json_schema"
-        )
-    else:
-        acceptor = schema_or_acceptor
+    acceptor = as_acceptor(
+        schema_or_acceptor,
+        style=style,
+        registry=registry,
+        default_dialect=default_dialect,
+        formats=formats,
+    )
     if vocabulary is None:
         vocabulary = Vocabulary.from_tokenizer(tokenizer)
-    return LogitBiasProcessor(JsonSchemaAcceptorDriver(acceptor, vocabulary))
+    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=max_tokens)
+    return LogitBiasProcessor(driver)

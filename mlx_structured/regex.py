@@ -49,4 +49,4 @@ def compile_regex(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> Acceptor:
     def make() -> Callable[[], tuple[Configuration, ...]]:
         return RawTextNetwork(match_language(pattern)).begin
 
-    return Acceptor(Origin(make, limits, budget.memory - before))
+    return Acceptor(Origin(make, limits, budget.memory - before), parse=bytes.decode)

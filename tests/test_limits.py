@@ -25,7 +25,7 @@ from mlx_structured import (
 )
 from mlx_structured.compiler import find_unsupported
 from mlx_structured.json_schema import emptiness
-from mlx_structured.limits import CACHES, Budget, CacheSizes, charge
+from mlx_structured.limits import CACHES, Budget, CacheSizes, Portion, charge
 
 EXPLODING_PATTERN: dict[str, Any] = {
     "type": "string",
@@ -76,7 +76,8 @@ def test_limits_are_no_number(function: Any) -> None:
 
 def test_caches_take_a_size_in_bytes() -> None:
     assert CACHES.total == 256 * 2**20
-    assert CACHES.acceptors + CACHES.walks + CACHES.masks + CACHES.languages <= CACHES.total
+    parts = (CACHES.acceptors, CACHES.walks, CACHES.masks, CACHES.packed_masks, CACHES.languages)
+    assert sum(parts) == CACHES.total
     with pytest.raises(ValueError, match="negative"):
         CacheSizes(-1)
     with pytest.raises(TypeError, match="int"):
@@ -130,6 +131,25 @@ def test_a_budget_is_of_one_thread() -> None:
         thread.start()
         thread.join()
     assert not failed
+
+
+def test_a_portion_that_is_spent_leaves_the_rest_of_the_budget() -> None:
+    with Budget(Limits(states=100)) as budget:
+        for _ in range(2):
+            with Portion(10) as portion:
+                charge(11)
+                pytest.fail("a portion gave out more than its share")
+            assert portion.is_spent
+        with Portion(10) as portion:
+            charge(10)
+        assert not portion.is_spent
+        assert budget.states == 32
+        charge(68)
+        with pytest.raises(LimitExceededError), Portion(10):
+            charge()
+    with Portion(1) as portion:
+        charge(2)
+    assert portion.is_spent
 
 
 # Each limit, with its place

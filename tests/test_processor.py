@@ -14,10 +14,10 @@ import mlx_lm
 import numpy as np
 import pytest
 from mlx_lm.generate import BatchGenerator, generate_step, speculative_generate_step
-from mlx_lm.models import llama
 from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
 from mlx_lm.tokenizer_utils import TokenizerWrapper
+from tiny_models import tiny_model
 from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE, WordLevel
@@ -98,27 +98,9 @@ class ListDriver:
         del self.taken[len(self.taken) - count :]
 
 
-def tiny_model(seed, vocab_size=PADDED):
-    mx.random.seed(seed)
-    model = llama.Model(
-        llama.ModelArgs(
-            model_type="llama",
-            hidden_size=32,
-            num_hidden_layers=2,
-            intermediate_size=48,
-            num_attention_heads=2,
-            rms_norm_eps=1e-5,
-            vocab_size=vocab_size,
-            tie_word_embeddings=False,
-        )
-    )
-    mx.eval(model.parameters())
-    return model
-
-
 @pytest.fixture(scope="module")
 def model():
-    return tiny_model(1)
+    return tiny_model(1, PADDED)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +271,7 @@ def test_speculative_decoding_chooses_what_plain_decoding_does(model, draft_seed
         speculative_generate_step(
             mx.array(PROMPT),
             model,
-            tiny_model(draft_seed),
+            tiny_model(draft_seed, PADDED),
             num_draft_tokens=drafted,
             max_tokens=14,
             logits_processors=[LogitBiasProcessor(driver)],
@@ -302,7 +284,7 @@ def test_speculative_decoding_chooses_what_plain_decoding_does(model, draft_seed
 
 
 def test_speculative_decoding_of_sampled_tokens_stays_in_the_language(model):
-    draft = tiny_model(2)
+    draft = tiny_model(2, PADDED)
     accepted = []
     for seed in range(6):
         mx.random.seed(seed)
@@ -428,7 +410,7 @@ def test_reset_leaves_what_the_driver_had_taken_before():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_model_writes_a_document_and_nothing_after_eos(seed):
-    tokens = steps(tiny_model(seed), LogitBiasProcessor(ListDriver()), 20)
+    tokens = steps(tiny_model(seed, PADDED), LogitBiasProcessor(ListDriver()), 20)
     document = until_eos(tokens)
     assert is_document(document)
     assert set(tokens[len(document) :]) <= set(EOS)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
+from typing import Any
 
 from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
@@ -24,10 +26,12 @@ class Acceptor:
 
     Arguments:
         origin: where its texts begin.
+        parse: the value of a whole document; that of JSON if it isn't given.
     """
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: Origin, *, parse: Callable[[bytes], Any] = json.loads) -> None:
         self.origin = origin
+        self.parse = parse
 
     def begin(self) -> tuple[Configuration, ...]:
         """The configurations before the first byte."""

@@ -249,7 +249,7 @@ class CharacterWalk:
     ) -> None:
         """What is read by a first character out of some, and then from ``state`` on."""
         entering = _in_ranges(self._low[self._singles], first)
-        is_large = int(self._mass[entering].sum()) >= FEW_NODES
+        is_large = not state.stepwise and int(self._mass[entering].sum()) >= FEW_NODES
         if is_large and counted_class(state) is not None:
             self._read_counted(state, first, 1, found, closed)
             return

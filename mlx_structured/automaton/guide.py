@@ -40,15 +40,31 @@ class Found:
 
 
 class GuideState:
-    """One state: configurations, whether the document may end here, bitmap and successors."""
+    """One state: configurations, whether the document may end here, bitmap and successors.
 
-    __slots__ = ("bitmap", "configurations", "is_accepting", "is_finished", "next")
+    ``ceiling`` (exact, or a bound above it) and ``completion`` are those of
+    :mod:`mlx_structured.automaton.budget`, if known.
+    """
+
+    __slots__ = (
+        "bitmap",
+        "ceiling",
+        "completion",
+        "configurations",
+        "is_accepting",
+        "is_ceiling_exact",
+        "is_finished",
+        "next",
+    )
 
     def __init__(self, configurations: Sequence[Configuration], *, is_finished: bool) -> None:
         self.configurations = configurations
         self.is_finished = is_finished
         self.is_accepting = is_finished or accepts_end(configurations)
         self.bitmap: Bitmap | None = None
+        self.ceiling: int | None = None
+        self.is_ceiling_exact = False
+        self.completion: tuple[int, ...] | None = None
         self.next: dict[int, GuideState | None] = {}
 
 
@@ -69,12 +85,12 @@ class Guide:
         vocabulary: Vocabulary,
         walk: TokenWalk,
     ) -> None:
-        self._origin = origin
+        self.origin = origin
         self._walk = walk
         self._tokens = vocabulary.tokens
-        self._eos = frozenset(vocabulary.eos_token_ids)
+        self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
-        self._finished.next = dict.fromkeys(self._eos, self._finished)
+        self._finished.next = dict.fromkeys(self.eos, self._finished)
         self.forget()
         origin.add(self)
 
@@ -93,8 +109,8 @@ class Guide:
         """The state before the first token."""
         start = self._start
         if start is None:
-            with LEARNING, Work(self._origin):
-                start = self._start = self._state(self._origin.begin())
+            with LEARNING, Work(self.origin):
+                start = self._start = self._state(self.origin.begin())
         return start
 
     def _state(self, configurations: Sequence[Configuration]) -> GuideState:
@@ -104,7 +120,7 @@ class Guide:
             charge(1, 1_000)
             state = GuideState(configurations, is_finished=False)
             if state.is_accepting:
-                state.next = dict.fromkeys(self._eos, self._finished)
+                state.next = dict.fromkeys(self.eos, self._finished)
             self._states[key] = state
         return state
 
@@ -118,12 +134,23 @@ class Guide:
             return state.next[token_id]
         except KeyError:
             pass
-        with LEARNING, Work(self._origin):
+        with LEARNING, Work(self.origin):
             text = self._tokens[token_id]
             reached = advance(state.configurations, text) if text else ()
             following = self._state(reached) if reached else None
             state.next[token_id] = following
             return following
+
+    def text(self, token_id: int) -> bytes:
+        """The bytes of a token, none if it is no text."""
+        return self._tokens[token_id] or b""
+
+    def goes_on(self, configurations: Sequence[Configuration], node: int) -> bool:
+        """Whether some token below a node of the trie goes on as the configurations allow."""
+        found = Found()
+        for each in configurations:
+            self._contribute(each.lexeme, each.link, node, each.captured(), found)
+        return bool(found.ids or found.bitmaps or found.suspects)
 
     def bitmap(self, state: GuideState) -> Bitmap:
         """The tokens allowed in a state, as a packed read-only bitmap.
@@ -132,7 +159,7 @@ class Guide:
             VocabularyError: if no token of the vocabulary can go on although the text must.
             LimitExceededError: as :meth:`advance`.
         """
-        with LEARNING, Work(self._origin):
+        with LEARNING, Work(self.origin):
             if self._generation != self._walk.make_room():
                 self._crossings.clear()
                 self._generation = self._walk.generation
@@ -148,7 +175,7 @@ class Guide:
         ids = found.ids
         ids += [token for token in found.suspects if self.advance(state, token) is not None]
         if state.is_accepting:
-            ids += self._eos
+            ids += self.eos
         key = (tuple(ids), tuple(map(id, found.bitmaps)))
         known = self._bitmaps.get(key)
         if known is not None:

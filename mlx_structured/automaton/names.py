@@ -48,6 +48,10 @@ class NameNode:
             }
         return found
 
+    def rest_of(self, index: int) -> Sequence[int]:
+        """What comes after the prefix in one of its names."""
+        return self._names[index][self._depth :]
+
 
 class NameState:
     """A position in the trie, when only some of the names may be written.
@@ -74,6 +78,15 @@ class NameState:
             if child.below & allowed
         ]
 
+    @property
+    def labels(self) -> int:
+        """The names that may still be meant, as bits."""
+        return self._node.below & self._allowed
+
+    def rest_of(self, index: int) -> str:
+        """What is left to write of one of these names."""
+        return "".join(map(chr, self._node.rest_of(index)))
+
     def text(self) -> NameText:
         """The state after the opening quote, for the one spelling that ``json.dumps`` has."""
         return self._trie.text(self._trie.encoded, self._allowed)
@@ -89,6 +102,15 @@ class NameText(LexemeState):
         self._trie = trie
         self._node = node
         self._allowed = allowed
+
+    @property
+    def labels(self) -> int:
+        """The names that may still be meant, as bits."""
+        return self._node.below & self._allowed
+
+    def rest_of(self, index: int) -> bytes:
+        """What is left to write of one of these names, with its closing quote."""
+        return bytes(self._node.rest_of(index))
 
     def expand(self) -> Mapping[int, LexemeState]:
         trie, allowed = self._trie, self._allowed

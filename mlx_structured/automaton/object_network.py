@@ -166,6 +166,10 @@ class ObjectNetwork:
                 allowed ^= 1 << index
         return allowed
 
+    def required_after(self, state: Hashable) -> int:
+        """The names that must be written, as bits, without those written."""
+        return self._shape.required & ~cast("ObjectState", state).progress.passed
+
     def _nonempty(self, names: int) -> int:
         """Those of the names under which a value may stand (at least these are judged)."""
         unjudged = names & ~self._judged

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -92,7 +92,7 @@ class TokenWalk:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         trie = vocabulary.trie
-        self._longest = vocabulary.longest
+        self.longest = vocabulary.longest
         self.words = (vocabulary.size + 31) // 32
         self._trie = trie
         self._size = len(trie.byte)
@@ -118,6 +118,8 @@ class TokenWalk:
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
         self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
+        self.arrived: WeakKeyDictionary[LexemeState, dict[int, list[Any]]] = WeakKeyDictionary()
+        """Where the tokens below a node lead, for whoever asks :meth:`arrivals` for it."""
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
         self.memory = 0
@@ -140,6 +142,7 @@ class TokenWalk:
             self._merged.clear()
             self._by_characters.clear()
             self._reached.clear()
+            self.arrived.clear()
         return self.generation
 
     def children(self, node: int) -> Mapping[int, int]:
@@ -189,6 +192,50 @@ class TokenWalk:
             stack += self.children(each).values()
         return found
 
+    def find(self, text: bytes) -> int | None:
+        """The node of a text; ``None`` if no token begins with it."""
+        node = 0
+        for byte in text:
+            child = self.children(node).get(byte)
+            if child is None:
+                return None
+            node = child
+        return node
+
+    def ids(self, node: int) -> tuple[int, ...]:
+        """The ids of the tokens that end at a node."""
+        return self._tokens[node]
+
+    def arrivals(self, lexeme: LexemeState, node: int) -> dict[LexemeState, list[Nodes]]:
+        """The ids of the tokens below ``node`` that stay in the lexeme, by the state they lead to.
+
+        Unlike :meth:`reach` this is exact about the state, and isn't memoised.
+        """
+        found: dict[LexemeState, list[Nodes]] = {}
+        narrow: dict[LexemeState, list[int]] = {}
+        stack = [(node, lexeme)]
+        while stack:
+            at, state = stack.pop()
+            if self._is_wide(state, at):
+                states, nodes, reached, *_ = self._levels(state, at)
+                order = np.argsort(reached, kind="stable")
+                ends = np.cumsum(np.bincount(reached, minlength=len(states)))[:-1]
+                for target, some in zip(states, np.split(nodes[order], ends), strict=True):
+                    ids = self._token_ids(some)
+                    if len(ids):
+                        found.setdefault(target, []).append(ids)
+                continue
+            ways = state.transitions
+            for byte, child in self.children(at).items():
+                after = ways.get(byte)
+                if after is not None:
+                    narrow.setdefault(after, []).extend(self._tokens[child])
+                    stack.append((child, after))
+        for state, tokens in narrow.items():
+            if tokens:
+                found.setdefault(state, []).append(np.array(tokens, np.int64))
+        return found
+
     def pack(self, ids: list[int] | npt.NDArray[np.int64]) -> Bitmap:
         """The bitmap of token ids."""
         try:
@@ -224,10 +271,10 @@ class TokenWalk:
             return self._difference(lexeme, near, node)
         if not isinstance(lexeme, CharacterState) or not isinstance(lexeme.machine, Language):
             return self._walk_by_levels(lexeme, node)
-        if lexeme.machine.irregular:
+        if lexeme.stepwise:
             return self._walk_by_levels(lexeme, node)
         # What no token is long enough to count is dropped, and often leaves a known state.
-        language = capped(lexeme.machine, self._longest + 1)
+        language = capped(lexeme.machine, self.longest + 1)
         if language is not lexeme.machine:
             return self.reach(lexeme.reading(language), node)
         is_class = counted_class(lexeme) is not None
@@ -267,7 +314,8 @@ class TokenWalk:
                     ids += self._tokens[child]
                     if after.label is not None and self._counts[child]:
                         exits.setdefault(after.label, []).append(child)
-                stack.append((child, after))
+                if not after.stepwise:
+                    stack.append((child, after))
         bitmap = self.pack([*ids, *known.ids])
         if known.bitmap is not None:
             bitmap |= known.bitmap & ~long.bitmap
@@ -424,7 +472,7 @@ class TokenWalk:
         if ends:
             exits[DONE] = ends
         for state, nodes in reading.left.items():
-            inner = nodes[counts[nodes] > 0].tolist()
+            inner = [] if state.stepwise else nodes[counts[nodes] > 0].tolist()
             if inner:
                 found = self.reach(state, self.merge(inner))
                 if found.bitmap is not None:

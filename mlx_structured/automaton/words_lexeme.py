@@ -38,6 +38,10 @@ class WordsState(LexemeState):
             transitions[byte] = END if is_end else WordsState(texts, low, high, depth + 1)
         return transitions
 
+    def shortest_rest(self) -> bytes:
+        """What is left of the shortest of the texts."""
+        return min(self._texts[self._low : self._high], key=len)[self._depth :]
+
 
 def words_lexeme(words: Iterable[str]) -> WordsState:
     """The state after the opening quote, when one of the words must come with its closing quote.

@@ -25,11 +25,13 @@ from mlx_structured.languages.label_characters import (
     alphabet,
     encoded_bound,
 )
-from mlx_structured.languages.machine import machine
+from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition
 
 MOST_IN_LABEL = 63
 MOST_IN_NAME = 253
+_COUNTED = 5
+"""From so many characters on it makes no difference where in its label a character is."""
 
 
 @lru_cache(maxsize=1)
@@ -193,7 +195,7 @@ _DIRECTIONS = {"L": "L", "R": "R", "AL": "R"}
 
 
 @dataclass(frozen=True)
-class Name:
+class Name(MachineState):
     """In a name, between two characters.
 
     Arguments:
@@ -232,6 +234,19 @@ class Name:
             return "a"
         return "" if label.rule(self.rule) is None else "."
 
+    @property
+    def counter(self) -> int:
+        return 0 if self.international else MOST_IN_NAME
+
+    def capped(self, bound: int) -> Name:
+        # A label that begins within the bound needs room for as many octets as any.
+        if self.used + self.label.length + bound + MOST_IN_LABEL + 2 > MOST_IN_NAME:
+            return self
+        label = self.label
+        if label.length > _COUNTED and label.length + bound < MOST_IN_LABEL:
+            label = replace(label, length=_COUNTED)
+        return replace(self, used=0, label=label)
+
     def partition(self) -> Partition:
         return alphabet(self.international).partition
 
@@ -266,7 +281,7 @@ def encoded(name: Name, text: str, known: str | None = None) -> Language:
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
+class Encoded(MachineState):
     """In an encoded label.
 
     Arguments:

@@ -40,6 +40,7 @@ from mlx_structured.languages.expression import (
     Union,
     length_bounds,
 )
+from mlx_structured.languages.machine import Machine, machine
 from mlx_structured.limits import charge
 
 __all__ = [
@@ -499,6 +500,8 @@ def _make_capped(language: Language, bound: int) -> Language:
         return concatenation(*(_cap(part, bound) for part in language.parts()))
     if isinstance(language, Union):
         return union(_cap(part, bound) for part in language.parts)
+    if isinstance(language, Machine):
+        return machine(language.state.capped(bound))
     if isinstance(language, Repetition):
         # Each round takes a character, so no string within the bound is in round bound + 2.
         high = None if language.high is None or language.high > bound else language.high

@@ -7,14 +7,14 @@ part in unions, intersections and complements like any other expression.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Protocol
+from typing import Protocol, cast
 
 from mlx_structured.languages.expression import Language, derive, interned
 from mlx_structured.languages.partition import Partition
 
 
-class MachineState(Hashable, Protocol):
-    """One state. Equal states have the same words, and every state has at least one."""
+class MachineState(Protocol):
+    """One state, hashable. Equal states have the same words, and every state has at least one."""
 
     @property
     def shortest(self) -> int:
@@ -36,6 +36,15 @@ class MachineState(Hashable, Protocol):
         """The first characters of some word, to be tried first; may be empty."""
         ...
 
+    @property
+    def counter(self) -> int:
+        """The largest number that the state counts to and :meth:`capped` may forget; 0 for none."""
+        return 0
+
+    def capped(self, bound: int) -> MachineState:
+        """See :func:`~.language.capped`."""
+        return self
+
     def partition(self) -> Partition:
         """Characters of one class have the same future."""
         ...
@@ -56,7 +65,7 @@ class Machine(Language):
         self.nullable = self.shortest == 0
         self.plain = False
         self.longest = state.longest
-        self.counter = 0
+        self.counter = state.counter
         self.cyclic = False
         super().__init__()
         self.empty = False
@@ -72,7 +81,7 @@ class Machine(Language):
 
 def machine(state: MachineState) -> Language:
     """The language of a state."""
-    return interned(Machine, state, state)
+    return interned(Machine, state, cast("Hashable", state))
 
 
 @derive.register

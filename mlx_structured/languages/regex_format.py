@@ -21,7 +21,7 @@ from mlx_structured.languages.algebra import concatenation, literals, union
 from mlx_structured.languages.characters import MAX, Ranges
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.expression import EMPTY, EPSILON, Language
-from mlx_structured.languages.machine import machine
+from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition, from_classes
 from mlx_structured.languages.unicode_properties import property_names
 
@@ -72,7 +72,7 @@ def _properties() -> Language:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Pattern(MachineState):
     """Between two terms of a pattern.
 
     Arguments:
@@ -168,7 +168,7 @@ _PLAIN_BUT_DIGITS = sets.difference(_PLAIN, _DIGITS)
 
 
 @dataclass(frozen=True)
-class GroupName:
+class GroupName(MachineState):
     """In the name of a group, before what follows it."""
 
     name: str
@@ -200,7 +200,7 @@ def _each(ranges: Ranges) -> Iterable[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Counts(MachineState):
     """In the braces of a quantifier: the digits of its bounds, without leading zeros.
 
     ``low`` and ``high`` are ``None`` before their first digit.
@@ -247,7 +247,7 @@ def _number(digits: str) -> tuple[int, str]:
 
 
 @dataclass(frozen=True)
-class ClassBody:
+class ClassBody(MachineState):
     """In brackets, between two characters.
 
     Arguments:
@@ -337,7 +337,7 @@ _CLASS_ESCAPES = {
 
 
 @dataclass(frozen=True)
-class CodePoint:
+class CodePoint(MachineState):
     """In the hexadecimal digits of an escape in a class.
 
     Arguments:
@@ -395,7 +395,7 @@ def _lone(value: int) -> bool:
 
 
 @dataclass(frozen=True)
-class NoDigit:
+class NoDigit(MachineState):
     """In a class, where no digit may come: it would change the escape before it."""
 
     body: ClassBody
