@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -71,6 +72,18 @@ class Reading(NamedTuple):
     left: Mapping[CharacterState, Nodes]
 
 
+class Closing(NamedTuple):
+    """Where a string may be closed.
+
+    Arguments:
+        within: flags of the trie nodes after the closing quote and of those on the way there.
+        tokens: flags of the token ids whose nodes are after a closing quote.
+    """
+
+    within: Flags
+    tokens: Flags
+
+
 class CountedClass(NamedTuple):
     """Strings of characters out of a set, ``low`` to ``high`` of them."""
 
@@ -92,6 +105,7 @@ class CharacterWalk:
 
     def __init__(self, levels: Levels, trie: TokenTrie, node_of_token: Nodes) -> None:
         self._nodes = levels.nodes
+        self._trie_size = len(trie)
         self._begin = size = len(levels.nodes)
         parents = np.where(levels.parents < 0, size, levels.parents)
         self._parents = np.append(parents, size)
@@ -190,6 +204,20 @@ class CharacterWalk:
                 characters[position] = ord(json.loads(b'"%b"' % text))
         self._cut = {text: np.array(places, np.int64) for text, places in cut.items()}
         return characters
+
+    @cached_property
+    def closing(self) -> Closing:
+        """The nodes at which a string may be closed, with the way to them."""
+        on_the_way = np.zeros(self._begin + 1, np.bool_)
+        on_the_way[self._closed] = True
+        for level in reversed(self._levels):
+            on_the_way[self._parents[level][on_the_way[level]]] = True
+        found = on_the_way.copy()
+        found[:] = False
+        found[self._closed] = True
+        within = np.zeros(self._trie_size, np.bool_)
+        within[self._nodes[on_the_way[:-1]]] = True
+        return Closing(within, found[self._place_of_token])
 
     def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""

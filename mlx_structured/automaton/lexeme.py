@@ -24,9 +24,12 @@ class LexemeState:
     __slots__ = ("__weakref__", "_transitions", "label")
 
     base: LexemeState | None = None
-    """A state whose transitions are the same but at the bytes of ``patch``, once they are known."""
+    """A state whose transitions are the same but for ``patch``, once they are known."""
 
-    patch: frozenset[int] = frozenset()
+    @property
+    def patch(self) -> Mapping[int, LexemeState | None]:
+        """Byte -> next state, ``None`` for none, where that isn't what ``base`` has."""
+        return NO_TRANSITIONS
 
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label

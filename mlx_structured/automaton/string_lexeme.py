@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import LexemeState, end_of
+from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.utf8 import (
     Arc,
@@ -47,14 +47,19 @@ class StringState(CharacterState):
     Where most characters lead to one state, that always goes on there, that is its ``base``.
     """
 
-    __slots__ = ("_everywhere", "base", "patch", "spelling")
+    __slots__ = ("_everywhere", "_patch", "base", "spelling")
 
     def __init__(self, machine: Machine, spelling: Spelling) -> None:
         super().__init__(machine)
         self.spelling: Spelling = spelling
         self.base: StringState | None = None
-        self.patch: frozenset[int] = frozenset()
+        self._patch: Mapping[int, LexemeState | None] = NO_TRANSITIONS
         self._everywhere: Mapping[int, LexemeState] | None = None
+
+    @property
+    def patch(self) -> Mapping[int, LexemeState | None]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        return self._patch
 
     def reading(self, machine: Machine) -> StringState:
         """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
@@ -72,20 +77,19 @@ class StringState(CharacterState):
             if words is not None:
                 plain = string_body(EVERYTHING, self.spelling)
                 others = other_words_lexeme(words, plain)
-                self.base, self.patch = plain, others.patch
+                self.base, self._patch = plain, others.patch
                 return others.transitions
         arcs = self.arcs()
         base = _main_target(arcs)
-        if base is None:
-            transitions: dict[int, LexemeState] = {}
-            self._write(transitions, arcs, arcs)
-        else:
-            transitions = dict(base.everywhere())
-            self.base = base
-            self.patch = self._write(transitions, _exceptions(arcs, base), arcs)
+        transitions = {} if base is None else dict(base.everywhere())
+        changes = arcs if base is None else _exceptions(arcs, base)
+        written = self._write(transitions, changes, arcs)
         label = machine_label(self.machine)
         if label is not None:
             transitions[0x22] = end_of(label)
+        if base is not None:
+            self.base = base
+            self._patch = {byte: transitions.get(byte) for byte in written}
         return transitions
 
     def everywhere(self) -> Mapping[int, LexemeState]:

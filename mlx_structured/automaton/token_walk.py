@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from mlx_structured.automaton.character_walk import (
     CharacterWalk,
+    Flags,
     Levels,
     Nodes,
     counted_class,
@@ -27,6 +28,7 @@ from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
+from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
@@ -282,6 +284,8 @@ class TokenWalk:
         if language is not lexeme.machine:
             return self._amend(lexeme, self.reach(lexeme.reading(language), node))
         if node < self._size and self._subtree[node] > MANY_NODES:
+            if never_fails(lexeme.machine):
+                return self._walk_to_ends(lexeme, node)
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
 
@@ -419,12 +423,14 @@ class TokenWalk:
         stack: list[tuple[int, LexemeState | None, LexemeState]] = [(node, lexeme, near)]
         while stack:
             at, state, other = stack.pop()
-            ways = NO_TRANSITIONS if state is None else state.transitions
             other_ways = other.transitions
             children = self._children[at] or self.children(at)
             bytes_: Iterable[int] = children
+            ways: Mapping[int, LexemeState | None] = NO_TRANSITIONS
             if state is not None and state.base is other:
-                bytes_ = state.patch
+                bytes_ = ways = state.patch
+            elif state is not None:
+                ways = state.transitions
             for byte in bytes_:
                 child = children.get(byte)
                 other_after = other_ways.get(byte)
@@ -484,6 +490,20 @@ class TokenWalk:
         bitmaps.append(np.packbits(reading.tokens, bitorder="little").view("<u4"))
         return self._reach([], bitmaps, exits)
 
+    def _walk_to_ends(self, lexeme: CharacterState, node: int) -> Reach:
+        """The reach of a string in which any character may come, but not any closing quote."""
+        plain = lexeme.reading(EVERYTHING)
+        known = self.reach(plain, node)
+        closing = self._characters(plain, node).closing
+        levels = self._levels(lexeme, node, closing.within)
+        closes = np.array([state.label is not None for state in levels.states])[levels.at]
+        ends = levels.nodes[closes]
+        bitmap = np.packbits(~closing.tokens, bitorder="little").view("<u4")
+        bitmap &= self.pack(list(known.ids)) if known.bitmap is None else known.bitmap
+        bitmap |= self.pack(self._token_ids(ends))
+        exits = ends[self._trie.child_count[ends] > 0].tolist()
+        return self._reach([], [bitmap], {DONE: exits} if exits else {})
+
     def _characters(self, plain: CharacterState, node: int) -> CharacterWalk:
         key = (plain, node)
         found = self._by_characters.get(key)
@@ -507,8 +527,8 @@ class TokenWalk:
         }
         return self._reach([], [self.pack(self._token_ids(nodes))], exits)
 
-    def _levels(self, lexeme: LexemeState, node: int) -> Levels:
-        """The nodes below ``node`` that the lexeme reads, and the state at each."""
+    def _levels(self, lexeme: LexemeState, node: int, within: Flags | None = None) -> Levels:
+        """The nodes below ``node`` that the lexeme reads, maybe out of some, and their states."""
         trie = self._trie
         states: list[LexemeState] = [lexeme]
         index: dict[LexemeState, int] = {lexeme: 0}
@@ -540,7 +560,8 @@ class TokenWalk:
             children = np.arange(counts.sum())
             children += np.repeat(trie.first_child[nodes] - (ends - counts), counts)
             after = table[np.repeat(at, counts), trie.byte[children]]
-            alive = np.flatnonzero(after >= 0)
+            read = after >= 0
+            alive = np.flatnonzero(read if within is None else read & within[children])
             parents = np.repeat(above, counts)[alive]
             nodes, at = children[alive], after[alive].astype(np.int64)
             found.append((nodes, at, parents))

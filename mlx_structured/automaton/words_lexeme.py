@@ -66,7 +66,7 @@ class OtherWordsState(LexemeState):
         plain: the state of any string.
     """
 
-    __slots__ = ("_depth", "_high", "_low", "_plain", "_texts", "base", "patch")
+    __slots__ = ("_depth", "_high", "_low", "_patch", "_plain", "_texts", "base")
 
     def __init__(
         self, texts: tuple[bytes, ...], low: int, high: int, depth: int, plain: LexemeState
@@ -77,18 +77,28 @@ class OtherWordsState(LexemeState):
         self._high = high
         self._depth = depth
         self._plain = self.base = plain
-        self.patch = frozenset(text[depth] for text in texts[low:high])
+        self._patch: Mapping[int, LexemeState | None] | None = None
+
+    @property
+    def patch(self) -> Mapping[int, LexemeState | None]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        found = self._patch
+        if found is None:
+            texts, after, plain = self._texts, self._depth + 1, self._plain.transitions
+            found = self._patch = {
+                byte: None
+                if len(texts[low]) == after
+                else OtherWordsState(texts, low, high, after, plain[byte])
+                for byte, low, high in _groups(texts, self._low, self._high, self._depth)
+            }
+        return found
 
     def expand(self) -> Mapping[int, LexemeState]:
-        texts, depth = self._texts, self._depth
-        transitions = dict(self._plain.transitions)
-        for byte, low, high in _groups(texts, self._low, self._high, depth):
-            if len(texts[low]) == depth + 1:
-                del transitions[byte]
-            else:
-                plain = transitions[byte]
-                transitions[byte] = OtherWordsState(texts, low, high, depth + 1, plain)
-        return transitions
+        return {
+            byte: after
+            for byte, after in {**self._plain.transitions, **self.patch}.items()
+            if after is not None
+        }
 
 
 def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsState:

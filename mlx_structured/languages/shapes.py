@@ -5,6 +5,7 @@ The constructors in :mod:`~.languages.algebra` look here for what they can join.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 from mlx_structured.languages import characters as sets
@@ -13,9 +14,12 @@ from mlx_structured.languages.expression import (
     Characters,
     Complement,
     Concatenation,
+    Intersection,
     Language,
     Literals,
     Repetition,
+    Union,
+    length_bounds,
 )
 
 Bounds = tuple[int, "int | None"]
@@ -53,6 +57,31 @@ def excluded_words(language: Language) -> frozenset[str] | None:
             chr(character) for low, high in inner.ranges for character in range(low, high + 1)
         )
     return None
+
+
+def never_fails(language: Language) -> bool:
+    """Whether each string whatsoever begins some word, where that is easy to see.
+
+    So it is after a search: ``.*R`` takes in all that comes, and then a word of ``R``.
+    """
+    if isinstance(language, Union):
+        return any(map(never_fails, language.parts))
+    if isinstance(language, Intersection):
+        # Where anything may follow as well, a string that satisfies one part can satisfy the next.
+        unlimited = [part for part in language.parts if excluded_words(part) is None]
+        return all(map(never_fails, unlimited)) and sum(not _is_open(x) for x in unlimited) <= 1
+    return isinstance(language, Concatenation) and _is_anything(next(language.parts()))
+
+
+def _is_open(language: Language) -> bool:
+    """Whether anything may follow a word."""
+    if isinstance(language, Union):
+        return all(map(_is_open, language.parts))
+    return isinstance(language, Concatenation) and _is_anything(deque(language.parts(), 1)[0])
+
+
+def _is_anything(language: Language) -> bool:
+    return length_bounds(language) == (0, None)
 
 
 def drop_tails(parts: dict[Language, None]) -> None:
