@@ -19,6 +19,7 @@ from mlx_structured.errors import (
     VocabularyError,
 )
 from mlx_structured.generation import StructuredResponse, generate, stream_generate
+from mlx_structured.limits import Limits
 from mlx_structured.masks import apply_token_mask, create_mask
 from mlx_structured.processor import LogitBiasProcessor, make_logit_bias_processor
 from mlx_structured.regex import compile_regex
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidTokenError",
     "JsonSchemaAcceptorDriver",
     "LimitExceededError",
+    "Limits",
     "LogitBiasProcessor",
     "ModelLoadError",
     "PatternError",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +14,9 @@ import referencing
 from jsonschema_specifications import REGISTRY as METASCHEMAS
 
 from mlx_structured.automaton.acceptor import Acceptor
+from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.grammar import DocumentNetwork, Grammar
+from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.number_lexeme import few_numbers, number_lexeme
 from mlx_structured.errors import (
     LimitExceededError,
@@ -23,10 +25,11 @@ from mlx_structured.errors import (
     UnsupportedSchemaError,
 )
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
-from mlx_structured.json_schema.nodes import NodeTable
+from mlx_structured.json_schema.nodes import Node, NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.support import check_support, unsupported_keywords
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits, check_limits
 from mlx_structured.style import Style, get_style
 
 Registry = Mapping[str, Any] | referencing.Registry[Any]
@@ -39,6 +42,7 @@ def compile_json_schema(
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
     formats: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Acceptor:
     """The acceptor of the JSON texts whose value satisfies a schema.
 
@@ -51,19 +55,21 @@ def compile_json_schema(
             from the network.
         default_dialect: the URI of the metaschema of documents without ``$schema``.
         formats: whether ``format`` is enforced, or only an annotation.
+        limits: what compiling may take, and later each step of a driver or text to judge.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
         UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
         UnsatisfiableSchemaError: if no value satisfies the schema.
-        LimitExceededError: for a schema that is too large to analyse.
+        LimitExceededError: for a schema that takes more than the limits allow.
         ValueError: for an unknown style.
     """
+    check_limits(limits)
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
-        return _compile(_parse(schema), written, table)
+        return _compile(_parse(schema), written, table, limits)
 
 
 def find_unsupported(
@@ -72,6 +78,7 @@ def find_unsupported(
     registry: Registry | None = None,
     default_dialect: str = DRAFT202012.uri,
     formats: bool = True,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> tuple[UnsupportedSchemaError, ...]:
     """All keywords for which :func:`compile_json_schema` refuses a schema, not only the first.
 
@@ -80,16 +87,19 @@ def find_unsupported(
         registry: likewise.
         default_dialect: likewise.
         formats: likewise.
+        limits: what looking through the schema may take.
 
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
-        LimitExceededError: for a schema that is nested too deeply.
+        LimitExceededError: for a schema that takes more than the limits allow.
     """
+    check_limits(limits)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
         root = table.root(_parse(schema))
-        return tuple(unsupported_keywords(root))
+        with Budget(limits):
+            return tuple(unsupported_keywords(root))
 
 
 @contextmanager
@@ -97,27 +107,40 @@ def _bounded_nesting() -> Iterator[None]:
     try:
         yield
     except RecursionError as error:
-        raise LimitExceededError(
-            "the schema is nested too deeply: it has a chain of more than a hundred subschemas "
-            "or references; shorten it"
-        ) from error
+        raise LimitExceededError("is nested too deeply", "nesting") from error
 
 
-def _compile(parsed: Any, written: Style, table: NodeTable) -> Acceptor:
+def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> Acceptor:
     root = table.root(parsed)
-    if not table.is_plainly_supported:
-        check_support(root)
+    with Budget(limits) as budget:
+        before = budget.memory
+        if not table.is_plainly_supported:
+            check_support(root)
+        form = _normal_form(table, root, written)
+        if not form.is_nonempty(form.root):
+            raise UnsatisfiableSchemaError("its keywords contradict each other")
+    unused = [form]
+    renewed = table.renewal()
+    del table, root, form
 
+    def make() -> Callable[[], tuple[Configuration, ...]]:
+        if unused:
+            return DocumentNetwork(Grammar(unused.pop(), written)).begin
+        again = renewed()
+        form = _normal_form(again, again.root(parsed), written)
+        return DocumentNetwork(Grammar(form, written)).begin
+
+    return Acceptor(Origin(make, limits, budget.memory - before))
+
+
+def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:
     def has_text(numbers: NumberSet) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
     def listed(numbers: NumberSet, limit: int) -> list[Fraction] | None:
         return few_numbers(numbers, written.spelling, written.max_digits, limit)
 
-    form = NormalForm(table, root, has_text, listed)
-    if not form.is_nonempty(form.root):
-        raise UnsatisfiableSchemaError("its keywords contradict each other")
-    return Acceptor(DocumentNetwork(Grammar(form, written)).begin)
+    return NormalForm(table, root, has_text, listed)
 
 
 def _parse(schema: object) -> Any:

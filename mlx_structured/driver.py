@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.budget import BudgetMasks
 from mlx_structured.automaton.forced_text import Encode, ForcedTokens, is_at_end
+from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.errors import InvalidTokenError, TokenBudgetError
@@ -38,7 +39,7 @@ def _share(acceptor: Acceptor, vocabulary: Vocabulary) -> _Shared:
         walk = _walks.get(vocabulary)
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
-        guide = Guide(acceptor.begin, vocabulary, walk)
+        guide = Guide(acceptor.origin, vocabulary, walk)
         shared = by_vocabulary[vocabulary] = _Shared(walk, guide, BudgetMasks(guide, walk))
     return shared
 
@@ -127,6 +128,8 @@ class JsonSchemaAcceptorDriver:
 
         Raises:
             VocabularyError: if no token of the vocabulary can write what must come next.
+            LimitExceededError: if finding out takes more than the acceptor's limits allow. The
+                driver stays where it was.
         """
         state = self._states[-1]
         bitmap = state.bitmap
@@ -169,6 +172,7 @@ class JsonSchemaAcceptorDriver:
 
         Raises:
             InvalidTokenError: if the token isn't allowed; the driver stays where it was.
+            LimitExceededError: as :meth:`select_valid_tokens`.
         """
         state = self._states[-1]
         following = state.next.get(token_id)
@@ -211,7 +215,7 @@ class JsonSchemaAcceptorDriver:
         state = self._states[-1]
         if state.is_finished or not state.is_accepting:
             return state.is_finished
-        with LEARNING:
+        with LEARNING, Work(self.acceptor.origin):
             return is_at_end(state.configurations)
 
     def tokens_to_complete(self) -> int:

@@ -52,7 +52,45 @@ class UnsatisfiableSchemaError(StructuredError, ValueError):
 
 
 class LimitExceededError(StructuredError, RuntimeError):
-    """An analysis needed more work than is allowed for one schema."""
+    """An analysis needed more work than is allowed.
+
+    What was in use stays usable: the same may be tried again with larger limits.
+
+    ``limit`` is the field of :class:`~mlx_structured.Limits` that was hit, or what else is bounded
+    (``"nesting"``, ``"digits"``, ``"combinations"`` of items, ``"completion"``). ``keyword`` and
+    ``pointer`` name the keyword that asks for the work, empty where that isn't known.
+    """
+
+    def __init__(
+        self, reason: str, limit: str = "states", keyword: str = "", pointer: str = ""
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.limit = limit
+        self.keyword = keyword
+        self.pointer = pointer
+
+    def __str__(self) -> str:
+        what = f"keyword {self.keyword!r}" if self.keyword else "the schema"
+        advice = _LIMIT_ADVICE.get(self.limit)
+        if advice is None:
+            advice = f"simplify it, or allow more with Limits({self.limit}=...)"
+        place = f" at {self.pointer}" if self.pointer else ""
+        return f"{what}{place} {self.reason}; {advice}"
+
+    def locate(self, keyword: str, pointer: str) -> None:
+        """Say which keyword asks for the work, unless a more exact place is known already."""
+        if not self.keyword:
+            self.keyword = keyword
+            self.pointer = pointer
+
+
+_LIMIT_ADVICE = {
+    "nesting": "shorten the chain of subschemas or references",
+    "completion": "use complete=False, or no max_tokens for a processor or driver",
+    "combinations": "ask for fewer items, or for less of them",
+    "digits": "use numbers with fewer digits",
+}
 
 
 class VocabularyError(StructuredError, ValueError):

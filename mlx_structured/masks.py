@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from mlx_structured import metal_mask
 from mlx_structured.errors import EmptyMaskError
+from mlx_structured.limits import CACHES
 
-DEFAULT_CACHE_BYTES = 64 * 2**20
+DEFAULT_CACHE_BYTES = CACHES.masks
 """What :data:`MASK_CACHE` may hold: about 450 masks of 128k tokens, or 230 of 248k."""
 
 
@@ -129,7 +130,7 @@ class MaskCache:
 MASK_CACHE = MaskCache()
 """The cache behind :func:`create_mask`. Its ``capacity`` may be changed."""
 
-PACKED_CACHE = MaskCache(make=_packed)
+PACKED_CACHE = MaskCache(CACHES.packed_masks, make=_packed)
 """The cache of bitmaps on a Metal device, behind :func:`mask_logits`."""
 
 

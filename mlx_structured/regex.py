@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
+from mlx_structured.automaton.forgetting import Origin
+from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.raw_text import RawTextNetwork
-from mlx_structured.errors import PatternError
+from mlx_structured.errors import LimitExceededError, PatternError
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.language import is_empty
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits, check_limits
 
 
-def compile_regex(pattern: str) -> Acceptor:
+def compile_regex(pattern: str, *, limits: Limits = DEFAULT_LIMITS) -> Acceptor:
     """The acceptor of the texts that a regular expression matches from beginning to end.
 
     The text is written as it is, in UTF-8, without quotes or escapes. EOS is allowed exactly where
@@ -19,18 +24,29 @@ def compile_regex(pattern: str) -> Acceptor:
     Arguments:
         pattern: a regular expression of ECMA-262 with the ``u`` flag: ``.`` is any character but
             the four line terminators, ``\\d`` and ``\\w`` are ASCII.
+        limits: what compiling may take, and later each step of a driver or text to judge.
 
     Raises:
         PatternError: if the pattern is malformed, can't be enforced (a back-reference), or matches
             no text at all.
-        LimitExceededError: for a pattern that is too large to analyse.
-        TypeError: if the pattern isn't a ``str``.
+        LimitExceededError: for a pattern that takes more than the limits allow.
+        TypeError: if the pattern isn't a ``str``, or the limits no ``Limits``.
     """
     if not isinstance(pattern, str):
         raise TypeError(f"a pattern is a str, not a {type(pattern).__name__}")
-    with LEARNING:
-        language = match_language(pattern)
-        nothing = is_empty(language)
+    check_limits(limits)
+    try:
+        with LEARNING, Budget(limits) as budget:
+            before = budget.memory
+            language = match_language(pattern)
+            nothing = is_empty(language)
+    except LimitExceededError as error:
+        error.locate("pattern", "")
+        raise
     if nothing:
         raise PatternError(pattern, "no text matches it: its parts contradict each other")
-    return Acceptor(RawTextNetwork(language).begin, parse=bytes.decode)
+
+    def make() -> Callable[[], tuple[Configuration, ...]]:
+        return RawTextNetwork(match_language(pattern)).begin
+
+    return Acceptor(Origin(make, limits, budget.memory - before), parse=bytes.decode)

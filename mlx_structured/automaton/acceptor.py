@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Any
 
+from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
+from mlx_structured.errors import LimitExceededError
+from mlx_structured.limits import Limits, check_limits
 
 LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
@@ -18,33 +21,49 @@ vocabulary, what is empty) is shared between acceptors and threads, and half-mad
 class Acceptor:
     """The texts of a language of documents.
 
-    Immutable to its users: sequences, drivers and threads share it. What is learned while it is
-    used (places, states, masks) goes with it.
+    Sequences, drivers and threads share it. What is learned while it is used (places, states,
+    masks) goes with it.
 
     Arguments:
-        begin: makes the configurations before the first byte, with places of their own, so that
-            all that was learned from them can be dropped at once.
+        origin: where its texts begin.
         parse: the value of a whole document; that of JSON if it isn't given.
     """
 
-    def __init__(
-        self,
-        begin: Callable[[], tuple[Configuration, ...]],
-        *,
-        parse: Callable[[bytes], Any] = json.loads,
-    ) -> None:
-        self.begin = begin
+    def __init__(self, origin: Origin, *, parse: Callable[[bytes], Any] = json.loads) -> None:
+        self.origin = origin
         self.parse = parse
 
+    def begin(self) -> tuple[Configuration, ...]:
+        """The configurations before the first byte."""
+        return self.origin.begin()
+
+    @property
+    def limits(self) -> Limits:
+        """What a step of a driver, or a text to judge, may take. May be replaced at any time."""
+        return self.origin.limits
+
+    @limits.setter
+    def limits(self, limits: Limits) -> None:
+        check_limits(limits)
+        self.origin.limits = limits
+
     def accepts(self, text: str | bytes) -> bool:
-        """Whether the whole text is a document of the language."""
-        with LEARNING:
-            return accepts_end(advance(self.begin(), _as_bytes(text)))
+        """Whether the whole text is a document of the language.
+
+        Raises:
+            LimitExceededError: if finding out takes more than the limits allow.
+        """
+        with LEARNING, Work(self.origin):
+            return accepts_end(advance(self.origin.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
-        """Whether some document of the language starts with the text."""
-        with LEARNING:
-            return bool(advance(self.begin(), _as_bytes(text)))
+        """Whether some document of the language starts with the text.
+
+        Raises:
+            LimitExceededError: as :meth:`accepts`.
+        """
+        with LEARNING, Work(self.origin):
+            return bool(advance(self.origin.begin(), _as_bytes(text)))
 
 
 def _as_bytes(text: str | bytes) -> bytes:
@@ -60,19 +79,24 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
         (each.lexeme, each.link, each.recording, 0) for each in configurations
     ]
     while stack:
-        lexeme: LexemeState | None
-        lexeme, link, before, begin = stack.pop()
+        state, link, before, begin = stack.pop()
+        lexeme: LexemeState | None = state
         position = begin
         while position < size:
-            if lexeme.label is not None and not link.is_final:
+            if state.label is not None and not link.is_final:
                 recording = _recorded(before, data[begin:position])
                 stack += [
                     (each.lexeme, each.link, each.link.continued(recording), position)
-                    for each in link.after(lexeme.label, link.captured(recording))
+                    for each in link.after(state.label, link.captured(recording))
                 ]
-            lexeme = lexeme.transitions.get(data[position])
+            try:
+                lexeme = state.transitions.get(data[position])
+            except LimitExceededError as error:
+                error.locate(*link.network.responsible(link.state, state))
+                raise
             if lexeme is None:
                 break
+            state = lexeme
             position += 1
         if lexeme is None:
             continue

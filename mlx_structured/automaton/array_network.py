@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.array_shape import ArrayShape
 from mlx_structured.json_schema.distinct import canonical
+from mlx_structured.json_schema.nodes import ValueSet
 from mlx_structured.json_schema.repetition import Demand, Written
+from mlx_structured.json_schema.responsible import responsible_keyword
 
 if TYPE_CHECKING:
     from mlx_structured.automaton.grammar import Grammar
@@ -30,11 +33,18 @@ class ArrayState(NamedTuple):
 
 
 class ArrayNetwork:
-    """The arrays of one shape."""
+    """The arrays of one shape.
 
-    def __init__(self, grammar: Grammar, shape: ArrayShape) -> None:
+    Arguments:
+        grammar: the grammar.
+        shape: which arrays.
+        position: where the schema asks for them, for messages.
+    """
+
+    def __init__(self, grammar: Grammar, shape: ArrayShape, position: ValueSet) -> None:
         self._grammar = grammar
         self._shape = shape
+        self._position = position
 
     def begin(self, link: Link) -> Configuration:
         """The configuration before the opening bracket; ``link`` goes on after the array."""
@@ -45,7 +55,14 @@ class ArrayNetwork:
         self, link: Link, state: Hashable, label: Hashable, captured: Captured
     ) -> Iterable[Configuration]:
         """See :class:`~mlx_structured.automaton.link.Network`."""
-        phase, written = cast("ArrayState", state)
+        try:
+            return self._follow(link, cast("ArrayState", state), captured)
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(self._position, "array"))
+            raise
+
+    def _follow(self, link: Link, state: ArrayState, captured: Captured) -> list[Configuration]:
+        phase, written = state
         punctuation = self._grammar.punctuation
         if written is None:
             between = punctuation.first(link.depth)
@@ -85,6 +102,10 @@ class ArrayNetwork:
                 offer.position(form), link.sibling(ArrayState(ITEM, offer.after))
             )
         ]
+
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        return self._grammar.responsible(lexeme, self._position, "array")
 
     def captures(self, state: Hashable) -> bool:
         """While an item is read that is compared with others."""

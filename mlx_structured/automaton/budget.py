@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING
 from mlx_structured.automaton.completion import NEVER, Completion, Completions
+from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
@@ -28,10 +28,7 @@ from mlx_structured.automaton.token_walk import MANY_IDS, Bitmap, TokenWalk
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import EVERYTHING, Language
-
-MAX_GROUPS = 4_000
-"""Groups that are kept; with more, it starts again from none. Their bitmaps are shared by all
-grammars, and go with the lexemes they belong to."""
+from mlx_structured.limits import charge
 
 MAX_SUSPECTS = 12
 """Tokens of one mask that are looked at one by one."""
@@ -40,9 +37,6 @@ _LONGEST_ESCAPE = 6
 
 
 Arrival: TypeAlias = "tuple[LexemeState | tuple[Tail, ...], list[int], Bitmap | None]"
-
-_arrivals: WeakKeyDictionary[TokenWalk, WeakKeyDictionary[LexemeState, dict[int, list[Arrival]]]]
-_arrivals = WeakKeyDictionary()
 
 
 class Groups:
@@ -91,10 +85,14 @@ class BudgetMasks:
     def __init__(self, guide: Guide, walk: TokenWalk) -> None:
         self._guide = guide
         self._walk = walk
-        self._completions = Completions(walk)
-        self._start = guide.start
+        self.forget()
+        guide.origin.add(self)
+
+    def forget(self) -> None:
+        """Start again from no completions."""
+        self._completions = Completions(self._walk)
         self._groups: dict[tuple[LexemeState, Link, int], Groups] = {}
-        self._arrivals = _arrivals.setdefault(walk, WeakKeyDictionary())
+        self._generation = self._walk.generation
 
     def completion(self, state: GuideState) -> tuple[int, ...]:
         """Tokens that end the document from a state on; none where it may end.
@@ -102,12 +100,13 @@ class BudgetMasks:
         Raises:
             LimitExceededError: if none are found with a bounded search.
         """
-        with LEARNING:
+        with LEARNING, Work(self._guide.origin):
             tokens = self._completion(state)
         if tokens is None:
             raise LimitExceededError(
-                "no short way to complete the document was found, which a limit of tokens needs: "
-                "use complete=False, or no max_tokens for a processor or driver"
+                "has no short way to complete the document that could be found, which a limit of "
+                "tokens needs",
+                "completion",
             )
         return tokens
 
@@ -128,19 +127,23 @@ class BudgetMasks:
             LimitExceededError: as :meth:`completion`.
             VocabularyError: as ``Guide.bitmap``.
         """
-        with LEARNING:
+        with LEARNING, Work(self._guide.origin):
+            if self._generation != self._walk.make_room():
+                # The numbers of nodes are new ones.
+                self._groups.clear()
+                self._generation = self._walk.generation
             if state.is_finished or self.ceiling(state, budget) < budget:
                 return self._guide.bitmap(state)
             return self._narrowed(state, budget)
 
     def spell(self, text: bytes) -> tuple[int, ...] | None:
         """The fewest tokens that write the text; ``None`` if none can."""
-        with LEARNING:
+        with LEARNING, Work(self._guide.origin):
             return self._completions.spell(text)
 
     def fits(self, state: GuideState, budget: int) -> bool:
         """Whether the document can be completed from a state with so many tokens."""
-        with LEARNING:
+        with LEARNING, Work(self._guide.origin):
             tokens = self._completion(state)
             return tokens is not None and len(tokens) <= budget
 
@@ -151,7 +154,6 @@ class BudgetMasks:
             state: before that token.
             enough: a rough bound below this will do.
         """
-        self._forget_old()
         if state.ceiling is None:
             state.ceiling = 0
             state.is_ceiling_exact = True
@@ -170,12 +172,6 @@ class BudgetMasks:
             state.ceiling = max(each.ceiling for each in groups)
             state.is_ceiling_exact = True
         return state.ceiling
-
-    def _forget_old(self) -> None:
-        if self._start is not self._guide.start:
-            self._start = self._guide.start
-            self._groups.clear()
-            self._completions.forget_links()
 
     def _completion(self, state: GuideState) -> tuple[int, ...] | None:
         if state.completion is None and state.is_accepting:
@@ -267,8 +263,7 @@ class BudgetMasks:
             unknown = Unknown.TEXT if link.captures else None
             for label, exit_node in self._walk.reach(lexeme, node).exits:
                 self._cross(link, label, exit_node, unknown, groups)
-        if len(self._groups) > MAX_GROUPS:
-            self._groups.clear()
+        charge(1, 2_000)
         self._groups[key] = groups
         return groups
 
@@ -278,9 +273,9 @@ class BudgetMasks:
         These are tails, or a state where names may come: other states may lead back to the lexeme,
         which would keep itself alive.
         """
-        by_node = self._arrivals.get(lexeme)
+        by_node: dict[int, list[Arrival]] | None = self._walk.arrived.get(lexeme)
         if by_node is None:
-            by_node = self._arrivals[lexeme] = {}
+            by_node = self._walk.arrived[lexeme] = {}
         found = by_node.get(node)
         if found is None:
             alike: dict[LexemeState | tuple[Tail, ...], list[npt.NDArray[np.int64]]] = {}
@@ -288,13 +283,16 @@ class BudgetMasks:
                 ends = tails(state)
                 are_names = any(isinstance(each.label, int) for each in ends)
                 alike.setdefault(state if are_names else ends, []).extend(ids)
-            found = by_node[node] = []
+            found = []
             for ends_or_state, parts in alike.items():
                 joined = np.concatenate(parts)
                 if len(joined) <= MANY_IDS:
                     found.append((ends_or_state, joined.tolist(), None))
                 else:
                     found.append((ends_or_state, [], self._walk.pack(joined)))
+                    self._walk.memory += 4 * self._walk.words
+            by_node[node] = found
+            self._walk.memory += 500 * len(found)
         return found
 
     def _add(

@@ -30,7 +30,7 @@ from mlx_structured.automaton.link import (
 from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.tails import Tail, tails
 from mlx_structured.automaton.token_walk import TokenWalk
-from mlx_structured.errors import LimitExceededError
+from mlx_structured.limits import Portion, charge
 
 MAX_EXACT_STEPS = 4_000
 """Lexemes that a search for the shortest completion reads; after that any short one will do."""
@@ -38,8 +38,8 @@ MAX_EXACT_STEPS = 4_000
 MAX_STEPS = 20_000
 """Lexemes that a search for any completion reads before it gives up."""
 
-MAX_REMEMBERED = 20_000
-"""Rests of containers, and counted texts, that are kept; with more, it starts again from none."""
+FOLLOWED_STATES = 20_000
+"""What takes more states to analyse isn't the way to a short completion."""
 
 NEVER = 1 << 40
 """The cost of a text that no tokens write."""
@@ -144,10 +144,6 @@ class Completions:
         self._rests: dict[Place, _Rest | None] = {}
         self._known: dict[tuple[Link, Hashable], Completion | None] = {}
 
-    def forget_links(self) -> None:
-        """Let go of the links met."""
-        self._known.clear()
-
     def spell(self, text: bytes) -> tuple[int, ...] | None:
         """The fewest tokens that write the text, longer ones first; ``None`` if none can."""
         costs = self._costs(text)
@@ -205,8 +201,7 @@ class Completions:
             return self._counts[text]
         except KeyError:
             pass
-        if len(self._counts) >= MAX_REMEMBERED:
-            self._counts.clear()
+        charge(1, 200 + len(text))
         cost = self._costs(text)[0]
         counted = self._counts[text] = None if cost >= NEVER else cost
         return counted
@@ -252,8 +247,6 @@ class Completions:
             return self._find_after(link, label, recording, before)
         key = (link, label)
         if key not in self._known:
-            if len(self._known) >= MAX_REMEMBERED:
-                self._known.clear()
             self._known[key] = self._find_after(link, label, None, before)
         return self._known[key]
 
@@ -291,8 +284,6 @@ class Completions:
         if captured is not None:
             return self._search(link, label, captured)
         if key not in self._rests:
-            if len(self._rests) >= MAX_REMEMBERED:
-                self._rests.clear()
             rest = self._search(link, label, None)
             self._rests[key] = rest
         return self._rests[key]
@@ -340,6 +331,7 @@ class _Search:
         for _ in range(max_steps):
             if not self._queue:
                 return None
+            charge(1, 300)
             priority, _, _, container, step = heapq.heappop(self._queue)
             if container.is_done:
                 continue
@@ -394,11 +386,10 @@ class _Search:
 
     @staticmethod
     def _follow(link: Link, step: _Step) -> Iterable[Configuration]:
-        try:
-            return link.network.follow(link, link.state, step.label, step.captured)
-        except LimitExceededError:
-            # What can't be analysed isn't the way to a short completion.
-            return ()
+        with Portion(FOLLOWED_STATES) as portion:
+            return tuple(link.network.follow(link, link.state, step.label, step.captured))
+        assert portion.is_spent
+        return ()
 
     def _enter(self, priority: int, outer: _Container, opened: _Step, link: Link) -> None:
         """Go on in a nested container, at its place after the opening bracket."""
@@ -441,6 +432,7 @@ class _Search:
             seams.update(at.size - len(at.chunk) + seam for seam in at.seams)
             at = at.before
         data = b"".join(reversed(chunks))
+        charge(1 + len(data) // 8, 500 + 20 * len(data))
         text = _Text(data, self._costs(data, frozenset(seams)), frozenset(seams))
         rest = _Rest(end.tokens, text, 0, end.label, end.is_certain)
         at = end.before

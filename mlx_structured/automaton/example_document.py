@@ -31,6 +31,7 @@ from mlx_structured.languages.language import (
     literals,
 )
 from mlx_structured.languages.number_set import at_least, at_most
+from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
 
 MAX_STEPS = 10_000
 """Lexemes that one search reads before it gives up."""
@@ -59,26 +60,29 @@ def example_document(acceptor: Acceptor, wanted: frozenset[str] = frozenset()) -
     Raises:
         LimitExceededError: if a pattern or format has too many states to find a text of it.
     """
-    found = example_ending(acceptor.begin(), wanted)
+    found = example_ending(acceptor.begin(), wanted, acceptor.limits)
     return None if found is None else found.decode()
 
 
 def example_ending(
-    reached: Iterable[Configuration], wanted: frozenset[str] = frozenset()
+    reached: Iterable[Configuration],
+    wanted: frozenset[str] = frozenset(),
+    limits: Limits = DEFAULT_LIMITS,
 ) -> bytes | None:
     """What may be written after a text to make it a document, short but not always the shortest.
 
     Arguments:
         reached: the configurations after the text.
         wanted: keys to prefer where one must be written: those that are required somewhere.
+        limits: of the search.
 
     Returns:
         ``None`` if nothing is found within ``MAX_STEPS``.
 
     Raises:
-        LimitExceededError: if a pattern or format has too many states to find a text of it.
+        LimitExceededError: if finding it takes more than the limits allow.
     """
-    with LEARNING:
+    with LEARNING, Budget(limits):
         found = next(_Search(wanted).exits(reached, 0), None)
     return None if found is None else found[0]
 
@@ -297,7 +301,7 @@ def _some_text(lexeme: LexemeState) -> Word:
     text = b""
     while lexeme.label is None:
         if len(text) > MAX_STATES:
-            raise LimitExceededError("a number has too many digits to be shown")
+            raise LimitExceededError("has a number of too many digits to be shown", "digits")
         byte, lexeme = min(
             lexeme.transitions.items(),
             key=lambda step: (step[1].label is None, not 0x30 <= step[0] <= 0x39, step[0]),

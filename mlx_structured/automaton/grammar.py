@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from typing import TypeAlias
 
 from mlx_structured.automaton.array_network import ArrayNetwork
 from mlx_structured.automaton.lexeme import LexemeState
@@ -10,16 +11,20 @@ from mlx_structured.automaton.link import Captured, Configuration, Link, join
 from mlx_structured.automaton.number_lexeme import number_lexeme
 from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.punctuation import punctuation_of
-from mlx_structured.automaton.string_lexeme import string_lexeme
+from mlx_structured.automaton.string_lexeme import read_language, string_lexeme
 from mlx_structured.automaton.text_lexeme import text_lexeme
 from mlx_structured.json_schema.memo import Memo
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet, is_passing
+from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, JsonType, ValueSet, is_passing
 from mlx_structured.json_schema.normal_form import NormalForm
-from mlx_structured.languages.language import Language
+from mlx_structured.json_schema.responsible import responsible_keyword
+from mlx_structured.languages.language import Language, is_known_rest
 from mlx_structured.languages.number_set import NumberSet
 from mlx_structured.style import Style
 
 _SYMBOLS = {None: b"null", True: b"true", False: b"false"}
+
+
+_Beginnings: TypeAlias = "tuple[tuple[LexemeState, ...], tuple[ArrayNetwork | ObjectNetwork, ...]]"
 
 
 class Grammar:
@@ -34,9 +39,7 @@ class Grammar:
         self.form = form
         self.style = style
         self.punctuation = punctuation_of(style)
-        self._begun: Memo[
-            ValueSet, tuple[tuple[LexemeState, ...], tuple[ArrayNetwork | ObjectNetwork, ...]]
-        ] = Memo(is_passing)
+        self._begun: Memo[ValueSet, _Beginnings] = Memo(is_passing)
 
     def begin(self, values: ValueSet, link: Link) -> list[Configuration]:
         """The configurations in which a value of the position begins.
@@ -48,17 +51,38 @@ class Grammar:
         begun = self._begun.get(values)
         if begun is None:
             array, object_ = self.form.array(values), self.form.object(values)
-            begun = self._begun[values] = (
-                tuple(self._scalar_lexemes(values)),
-                (
-                    *(() if array is None else (ArrayNetwork(self, array),)),
-                    *(() if object_ is None else (ObjectNetwork(self, object_),)),
-                ),
-            )
+            containers: list[ArrayNetwork | ObjectNetwork] = []
+            if array is not None:
+                containers.append(ArrayNetwork(self, array, values))
+            if object_ is not None:
+                containers.append(ObjectNetwork(self, object_, values))
+            begun = (tuple(self._scalar_lexemes(values)), tuple(containers))
+            self._begun[values] = begun
         lexemes, networks = begun
         configurations = [link.configuration(lexeme) for lexeme in lexemes]
         configurations += [network.begin(link) for network in networks]
         return configurations
+
+    def responsible(
+        self, lexeme: LexemeState, container: ValueSet | None, of: JsonType
+    ) -> tuple[str, str]:
+        """The keyword to name when reading a lexeme takes too much work, with its pointer.
+
+        Arguments:
+            lexeme: what is read.
+            container: the position of the array or object around it, to blame if the lexeme's own
+                isn't found.
+            of: the type of that.
+        """
+        text = read_language(lexeme)
+        if text is not None:
+            for values in self._begun.known():
+                members = self.form.scalars(values, "string")
+                if isinstance(members, Language) and is_known_rest(text, members):
+                    keyword, pointer = responsible_keyword(values, "string")
+                    if keyword:
+                        return keyword, pointer
+        return ("", "") if container is None else responsible_keyword(container, of)
 
     def _scalar_lexemes(self, values: ValueSet) -> Iterable[LexemeState]:
         form = self.form
@@ -105,6 +129,10 @@ class DocumentNetwork:
         if state == "leading":
             return self._grammar.begin(self._grammar.form.root, link.sibling("value"))
         return [link.sibling("end").configuration(self._grammar.punctuation.trailing)]
+
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        return self._grammar.responsible(lexeme, None, "object")
 
     def captures(self, state: Hashable) -> bool:
         """Never."""

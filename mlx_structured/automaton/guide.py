@@ -8,22 +8,18 @@ states of one grammar that go back to the same link.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
+from mlx_structured.automaton.forgetting import Origin, Work
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
-from mlx_structured.errors import VocabularyError
+from mlx_structured.errors import LimitExceededError, VocabularyError
+from mlx_structured.limits import charge
 from mlx_structured.vocabulary import Vocabulary
-
-MAX_STATES = 20_000
-"""States kept by one guide; when there are more, it starts again from none."""
-
-MAX_BITMAP_BYTES = 128 * 1024 * 1024
-"""Bitmaps kept by one guide, likewise."""
 
 
 class Found:
@@ -78,37 +74,50 @@ class Guide:
     Holds neither the acceptor nor the vocabulary, so that it can be kept as long as both live.
 
     Arguments:
-        begin: makes the configurations before the first byte.
+        origin: where the acceptor's texts begin.
         vocabulary: the tokens.
         walk: the walks of the vocabulary.
     """
 
     def __init__(
         self,
-        begin: Callable[[], tuple[Configuration, ...]],
+        origin: Origin,
         vocabulary: Vocabulary,
         walk: TokenWalk,
     ) -> None:
-        self._begin = begin
+        self.origin = origin
         self._walk = walk
         self._tokens = vocabulary.tokens
         self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
         self._finished.next = dict.fromkeys(self.eos, self._finished)
-        self._forget()
+        self.forget()
+        origin.add(self)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Start again from no states. Those that sequences stand on go on to new ones."""
         self._states: dict[frozenset[Configuration], GuideState] = {}
         self._bitmaps: dict[
             tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
         ] = {}
         self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
-        self.start = self._state(self._begin())
+        self._start: GuideState | None = None
+        self._generation = self._walk.generation
+
+    @property
+    def start(self) -> GuideState:
+        """The state before the first token."""
+        start = self._start
+        if start is None:
+            with LEARNING, Work(self.origin):
+                start = self._start = self._state(self.origin.begin())
+        return start
 
     def _state(self, configurations: Sequence[Configuration]) -> GuideState:
         key = frozenset(configurations)
         state = self._states.get(key)
         if state is None:
+            charge(1, 1_000)
             state = GuideState(configurations, is_finished=False)
             if state.is_accepting:
                 state.next = dict.fromkeys(self.eos, self._finished)
@@ -116,16 +125,18 @@ class Guide:
         return state
 
     def advance(self, state: GuideState, token_id: int) -> GuideState | None:
-        """The state after a token; ``None`` if the token isn't allowed."""
+        """The state after a token; ``None`` if the token isn't allowed.
+
+        Raises:
+            LimitExceededError: if finding it takes more than the acceptor's limits allow.
+        """
         try:
             return state.next[token_id]
         except KeyError:
             pass
-        with LEARNING:
+        with LEARNING, Work(self.origin):
             text = self._tokens[token_id]
             reached = advance(state.configurations, text) if text else ()
-            if reached and len(self._states) > MAX_STATES:
-                self._forget()
             following = self._state(reached) if reached else None
             state.next[token_id] = following
             return following
@@ -146,8 +157,12 @@ class Guide:
 
         Raises:
             VocabularyError: if no token of the vocabulary can go on although the text must.
+            LimitExceededError: as :meth:`advance`.
         """
-        with LEARNING:
+        with LEARNING, Work(self.origin):
+            if self._generation != self._walk.make_room():
+                self._crossings.clear()
+                self._generation = self._walk.generation
             found = state.bitmap
             if found is None:
                 found = state.bitmap = self._make_bitmap(state)
@@ -165,14 +180,13 @@ class Guide:
         known = self._bitmaps.get(key)
         if known is not None:
             return known[0]
+        charge(1, 4 * self._walk.words)
         bitmap = self._read_only(self._assemble(ids, found.bitmaps))
         if not ids and not bitmap.any():
             raise VocabularyError(
                 "no token of the vocabulary can write what must come next; "
                 "it needs a token for each single byte"
             )
-        if len(self._bitmaps) * self._walk.words * 4 > MAX_BITMAP_BYTES:
-            self._forget()
         # The parts are kept, so that no other bitmap gets their identity.
         self._bitmaps[key] = (bitmap, found.bitmaps)
         return bitmap
@@ -203,7 +217,11 @@ class Guide:
         """Add the tokens below ``node`` that start with this configuration."""
         if lexeme.label is not None and not link.is_final:
             self._cross(link, lexeme.label, node, captured, into)
-        reach = self._walk.reach(lexeme, node)
+        try:
+            reach = self._walk.reach(lexeme, node)
+        except LimitExceededError as error:
+            error.locate(*link.network.responsible(link.state, lexeme))
+            raise
         into.ids += reach.ids
         if reach.bitmap is not None:
             into.bitmaps.append(reach.bitmap)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from weakref import WeakValueDictionary
 
+from mlx_structured.limits import charge
+
 DONE: Hashable = "done"
 LAST: Hashable = "last"
 NO_TRANSITIONS: dict[int, LexemeState] = {}
@@ -59,6 +61,7 @@ class LexemeState:
         transitions = self._transitions
         if transitions is None:
             transitions = self._transitions = self.expand()
+            charge(1, 400 + 40 * len(transitions))
         return transitions
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.errors import LimitExceededError
+from mlx_structured.limits import charge
 
 
 class Unknown(Enum):
@@ -54,6 +55,14 @@ class Network(Protocol):
             label: as what the lexeme ended.
             captured: what was read since this place began (a key, or a whole item), if the state
                 captures it.
+        """
+        ...
+
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """The keyword that asks for the work if reading the lexeme there takes too much of it.
+
+        Returns:
+            Keyword and pointer; two empty strings if there is none to name.
         """
         ...
 
@@ -108,6 +117,7 @@ class Link:
         key = (network, state)
         link = self._children.get(key)
         if link is None:
+            charge(1, 1_000)
             link = self._children[key] = Link(network, state, self)
         return link
 
@@ -152,6 +162,7 @@ class Link:
         key = (label, captured)
         configurations = self._after.get(key)
         if configurations is None:
+            charge(1, 300)
             configurations = self._after[key] = self._joined(label, captured)
         return configurations
 
@@ -160,8 +171,7 @@ class Link:
             return join(self._follow(label, captured))
         except RecursionError as error:
             raise LimitExceededError(
-                "a value or the schema is nested too deeply to be compared with others; "
-                "allow fewer levels"
+                "is nested too deeply, or so is a value to compare with others", "nesting"
             ) from error
 
     def _follow(self, label: Hashable, captured: Captured) -> Iterable[Configuration]:
@@ -243,5 +253,6 @@ def join_links(links: Sequence[Link]) -> Link:
     table = joined[0].joined
     found = table.get(key)
     if found is None:
+        charge(1, 1_500)
         found = table[key] = JoinedLink(key)
     return found

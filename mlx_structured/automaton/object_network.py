@@ -15,14 +15,18 @@ import json
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link
 from mlx_structured.automaton.names import name_trie
 from mlx_structured.automaton.string_lexeme import string_lexeme
 from mlx_structured.automaton.utf8 import Machine
 from mlx_structured.automaton.written_keys import NO_KEYS, WrittenKeys, unwritten
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.key_classes import KeyClass
+from mlx_structured.json_schema.nodes import ValueSet
 from mlx_structured.json_schema.object_shape import KeyWay, ObjectShape, Progress
+from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.json_schema.string_outcomes import StringOutcomes
 from mlx_structured.languages.language import Language
 
@@ -66,11 +70,18 @@ class NextKeys(NamedTuple):
 
 
 class ObjectNetwork:
-    """The objects of one shape."""
+    """The objects of one shape.
 
-    def __init__(self, grammar: Grammar, shape: ObjectShape) -> None:
+    Arguments:
+        grammar: the grammar.
+        shape: which objects.
+        position: where the schema asks for them, for messages.
+    """
+
+    def __init__(self, grammar: Grammar, shape: ObjectShape, position: ValueSet) -> None:
         self._grammar = grammar
         self._shape = shape
+        self._position = position
         self._declared = grammar.style.key_order == "declared"
         self._all = (1 << len(shape.names)) - 1
         self._judged = 0
@@ -86,7 +97,15 @@ class ObjectNetwork:
         self, link: Link, state: Hashable, label: Hashable, captured: Captured
     ) -> Iterable[Configuration]:
         """See :class:`~mlx_structured.automaton.link.Network`."""
-        at = cast("ObjectState", state)
+        try:
+            return self._follow(link, cast("ObjectState", state), label, captured)
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(self._position, "object"))
+            raise
+
+    def _follow(
+        self, link: Link, at: ObjectState, label: Hashable, captured: Captured
+    ) -> list[Configuration]:
         if at.phase == NAME:
             return self._after_name(link, at, cast("int", label))
         if at.phase == OTHER:
@@ -229,6 +248,10 @@ class ObjectNetwork:
                 start = keys.start()
                 assert start is not None
                 yield each, start
+
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        return self._grammar.responsible(lexeme, self._position, "object")
 
     def captures(self, state: Hashable) -> bool:
         """While a key is read that the schema doesn't name."""

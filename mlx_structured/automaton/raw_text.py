@@ -68,6 +68,10 @@ class RawTextNetwork:
         """Nothing comes after the text."""
         return ()
 
+    def responsible(self, state: Hashable, lexeme: LexemeState) -> tuple[str, str]:
+        """See :class:`~mlx_structured.automaton.link.Network`."""
+        return "pattern", ""
+
     def captures(self, state: Hashable) -> bool:
         """Never."""
         return False

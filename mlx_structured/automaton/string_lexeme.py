@@ -15,6 +15,8 @@ from mlx_structured.automaton.utf8 import (
     Arc,
     CharacterState,
     Machine,
+    Utf8State,
+    Utf8Tail,
     clip,
     machine_label,
     set_multibyte,
@@ -182,11 +184,11 @@ def _exceptions(
 class EscapeState(LexemeState):
     """After a backslash."""
 
-    __slots__ = ("_arcs", "_spelling")
+    __slots__ = ("_spelling", "arcs")
 
     def __init__(self, arcs: list[Arc], spelling: Spelling) -> None:
         super().__init__()
-        self._arcs = arcs
+        self.arcs = arcs
         self._spelling = spelling
 
     def expand(self) -> Mapping[int, LexemeState]:
@@ -194,10 +196,10 @@ class EscapeState(LexemeState):
         named = {**_NAMED_ESCAPES, 0x2F: 0x2F} if any_spelling else _NAMED_ESCAPES
         transitions: dict[int, LexemeState] = {}
         for byte, character in named.items():
-            clipped = clip(self._arcs, character, character)
+            clipped = clip(self.arcs, character, character)
             if clipped:
                 transitions[byte] = clipped[0][2]
-        arcs = self._arcs
+        arcs = self.arcs
         if not any_spelling:
             taken = set(_NAMED_ESCAPES.values())
             arcs = [
@@ -217,7 +219,7 @@ class HexState(LexemeState):
     ``base`` is the first code point of the pair whose second unit this is, or ``None``.
     """
 
-    __slots__ = ("_arcs", "_base", "_digits", "_left", "_value")
+    __slots__ = ("_base", "_digits", "_left", "_value", "arcs")
 
     def __init__(
         self,
@@ -228,7 +230,7 @@ class HexState(LexemeState):
         base: int | None = None,
     ) -> None:
         super().__init__()
-        self._arcs = arcs
+        self.arcs = arcs
         self._value = value
         self._left = left
         self._digits = digits
@@ -257,19 +259,19 @@ class HexState(LexemeState):
             low, high = max(first, 0xDC00), min(last, 0xDFFF)
             if low > high:
                 return []
-            return clip(self._arcs, self._base + low - 0xDC00, self._base + high - 0xDC00)
-        arcs = clip(self._arcs, first, min(last, _SURROGATES[0] - 1))
-        arcs += clip(self._arcs, max(first, _SURROGATES[1] + 1), last)
+            return clip(self.arcs, self._base + low - 0xDC00, self._base + high - 0xDC00)
+        arcs = clip(self.arcs, first, min(last, _SURROGATES[0] - 1))
+        arcs += clip(self.arcs, max(first, _SURROGATES[1] + 1), last)
         low, high = max(first, 0xD800), min(last, 0xDBFF)
         if low <= high:
-            arcs += clip(self._arcs, _pair_base(low), _pair_base(high) + 0x3FF)
+            arcs += clip(self.arcs, _pair_base(low), _pair_base(high) + 0x3FF)
         return arcs
 
 
 class PairState(LexemeState):
     """After the first half of a surrogate pair: the second half must follow."""
 
-    __slots__ = ("_after_backslash", "_arcs", "_digits", "_high")
+    __slots__ = ("_after_backslash", "_digits", "_high", "arcs")
 
     def __init__(
         self,
@@ -279,19 +281,33 @@ class PairState(LexemeState):
         after_backslash: bool = False,
     ) -> None:
         super().__init__()
-        self._arcs = arcs
+        self.arcs = arcs
         self._high = high
         self._digits = digits
         self._after_backslash = after_backslash
 
     def expand(self) -> Mapping[int, LexemeState]:
         if not self._after_backslash:
-            return {0x5C: PairState(self._arcs, self._high, self._digits, after_backslash=True)}
-        return {0x75: HexState(self._arcs, 0, 4, self._digits, _pair_base(self._high))}
+            return {0x5C: PairState(self.arcs, self._high, self._digits, after_backslash=True)}
+        return {0x75: HexState(self.arcs, 0, 4, self._digits, _pair_base(self._high))}
 
 
 def _pair_base(high: int) -> int:
     return 0x10000 + ((high - 0xD800) << 10)
+
+
+def read_language(lexeme: LexemeState) -> Language | None:
+    """The language of what is left of a string, if its characters are those of one."""
+    while not isinstance(lexeme, StringState):
+        if isinstance(lexeme, QuoteState):
+            lexeme = lexeme.body
+        elif isinstance(lexeme, Utf8Tail):
+            lexeme = lexeme.target
+        elif isinstance(lexeme, (Utf8State, EscapeState, HexState, PairState)):
+            lexeme = lexeme.arcs[0][2]
+        else:
+            return None
+    return lexeme.machine if isinstance(lexeme.machine, Language) else None
 
 
 class QuoteState(LexemeState):

@@ -14,9 +14,9 @@ from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import Language, example
+from mlx_structured.limits import Portion
 
 MAX_STATES = 2_000
 """States of one lexeme that are looked at; after that the lexeme counts as one without an end."""
@@ -127,10 +127,10 @@ def _shortest(language: Language) -> str | None:
     bounds = length_bounds(language)
     if bounds is not None:
         return "a" * bounds[0]
-    try:
+    with Portion(MAX_STATES * 10) as portion:
         return example(language)
-    except LimitExceededError:
-        return None
+    assert portion.is_spent
+    return None
 
 
 def _rest_of_string(text: str) -> bytes:

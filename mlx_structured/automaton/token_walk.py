@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeAlias, get_args
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple, TypeAlias, get_args
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
+from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
 
@@ -83,6 +84,9 @@ class LongTokens(NamedTuple):
     bitmap: Bitmap
 
 
+_walks: WeakSet[TokenWalk] = WeakSet()
+
+
 class TokenWalk:
     """The walks of one vocabulary, memoised.
 
@@ -118,8 +122,32 @@ class TokenWalk:
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
         self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
+        self.arrived: WeakKeyDictionary[LexemeState, dict[int, list[Any]]] = WeakKeyDictionary()
+        """Where the tokens below a node lead, for whoever asks :meth:`arrivals` for it."""
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = any(token < -1 for token in tokens)
+        self.memory = 0
+        """Bytes that the walks take, by estimate."""
+        self.generation = 0
+        _walks.add(self)
+
+    def make_room(self) -> int:
+        """Forget all walks if they take too much. Not while a node's number is held.
+
+        Returns:
+            How often that has happened: the number of a merged node is of one time only.
+        """
+        if self.memory > CACHES.walks // len(_walks):
+            self.generation += 1
+            self.memory = 0
+            del self._tokens[self._size :], self._subtree[self._size :]
+            self._children = [None] * self._size
+            self._parts.clear()
+            self._merged.clear()
+            self._by_characters.clear()
+            self._reached.clear()
+            self.arrived.clear()
+        return self.generation
 
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
@@ -139,6 +167,7 @@ class TokenWalk:
                         grouped.setdefault(byte, []).append(child)
                 found = {byte: self.merge(nodes) for byte, nodes in grouped.items()}
             self._children[node] = found
+            self.memory += 100 + 80 * len(found)
         return found
 
     def merge(self, nodes: Iterable[int]) -> int:
@@ -149,6 +178,7 @@ class TokenWalk:
         node = self._merged.get(parts)
         if node is None:
             node = len(self._children)
+            self.memory += 500 + 40 * len(parts)
             self._merged[parts] = node
             self._parts[node] = parts
             self._children.append(None)
@@ -212,10 +242,11 @@ class TokenWalk:
 
     def pack(self, ids: list[int] | npt.NDArray[np.int64]) -> Bitmap:
         """The bitmap of token ids."""
-        self._buffer[ids] = True
-        bitmap = np.packbits(self._buffer, bitorder="little").view("<u4").astype(np.uint32)
-        self._buffer[ids] = False
-        return bitmap
+        try:
+            self._buffer[ids] = True
+            return np.packbits(self._buffer, bitorder="little").view("<u4").astype(np.uint32)
+        finally:
+            self._buffer[ids] = False
 
     def reach(self, lexeme: LexemeState, node: int) -> Reach:
         """The tokens below ``node`` that ``lexeme`` can read, and where it may end.
@@ -228,6 +259,9 @@ class TokenWalk:
         found = by_node.get(node)
         if found is None:
             found = by_node[node] = self._walk(lexeme, node)
+            self.memory += 500 + 8 * len(found.ids)
+            if found.bitmap is not None:
+                self.memory += found.bitmap.nbytes
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:

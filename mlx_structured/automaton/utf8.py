@@ -177,11 +177,11 @@ def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -
 class Utf8State(LexemeState):
     """Inside a character, where what follows depends on which one it becomes."""
 
-    __slots__ = ("_arcs", "_first", "_last", "_remaining", "_second")
+    __slots__ = ("_first", "_last", "_remaining", "_second", "arcs")
 
     def __init__(self, arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> None:
         super().__init__()
-        self._arcs = arcs
+        self.arcs = arcs
         self._first = first
         self._last = last
         self._remaining = remaining
@@ -192,7 +192,7 @@ class Utf8State(LexemeState):
         transitions: dict[int, LexemeState] = {}
         for byte, first in enumerate(range(self._first, self._last + 1, width), self._second):
             last = first + width - 1
-            clipped = clip(self._arcs, first, last)
+            clipped = clip(self.arcs, first, last)
             if clipped and width == 1:
                 transitions[byte] = clipped[0][2]
             elif clipped:
@@ -203,28 +203,29 @@ class Utf8State(LexemeState):
 class Utf8Tail(LexemeState):
     """Inside a character, all of which lead to the same state."""
 
-    __slots__ = ("_high", "_low", "_remaining", "_target")
+    __slots__ = ("_high", "_low", "_remaining", "target")
 
     def __init__(self, remaining: int, low: int, high: int, target: LexemeState) -> None:
         super().__init__()
         self._remaining = remaining
         self._low = low
         self._high = high
-        self._target = target
+        self.target = target
 
     def expand(self) -> Mapping[int, LexemeState]:
-        after = self._target
+        after = self.target
         if self._remaining > 1:
             after = _utf8_tail(self._remaining - 1, 0x80, 0xBF, after)
         return dict.fromkeys(range(self._low, self._high + 1), after)
 
 
-_tails: WeakValueDictionary[tuple[int, int, int, LexemeState], Utf8Tail] = WeakValueDictionary()
+# By the target's identity: the target may lead back to the state, and would keep it for ever.
+_tails: WeakValueDictionary[tuple[int, int, int, int], Utf8Tail] = WeakValueDictionary()
 
 
 def _utf8_tail(remaining: int, low: int, high: int, target: LexemeState) -> Utf8Tail:
-    key = (remaining, low, high, target)
+    key = (remaining, low, high, id(target))
     state = _tails.get(key)
     if state is None:
-        state = _tails[key] = Utf8Tail(*key)
+        state = _tails[key] = Utf8Tail(remaining, low, high, target)
     return state

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.distinct import Canonical
 from mlx_structured.json_schema.formula import (
     FALSE,
@@ -27,7 +26,6 @@ from mlx_structured.json_schema.formula import (
 )
 from mlx_structured.json_schema.nodes import Node, ValueSet
 from mlx_structured.json_schema.repetition import (
-    MAX_SEARCH,
     Demand,
     Offer,
     Place,
@@ -39,6 +37,7 @@ from mlx_structured.json_schema.repetition import (
     seen_matters,
 )
 from mlx_structured.json_schema.residual import Branch, branches
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -112,6 +111,7 @@ class ArrayShape:
         index = min(index, self._same_from)
         found = self._values.get(index)
         if found is None:
+            charge(1, 500)
             nodes = {
                 atom.value
                 for atom in self._items
@@ -247,8 +247,7 @@ class ArrayShape:
                 if after not in came_from and self._form.is_nonempty(way.values):
                     came_from[after] = each
                     stack.append(after)
-            if len(came_from) > MAX_SEARCH:
-                raise LimitExceededError("the schema has too many conditions on an array's items")
+            charge(2, 500)
         if not self._form.is_searching:
             self._feasible.update(dict.fromkeys(came_from, False))
         return False

@@ -106,8 +106,7 @@ def _fraction(text: str) -> Fraction:
 def _check_digits(number: int) -> None:
     if number > MOST_DIGITS:
         raise LimitExceededError(
-            f"keyword 'uniqueItems': a number with more than {MOST_DIGITS} digits can't be "
-            "compared with others; write a shorter one"
+            f"has a number of more than {MOST_DIGITS} digits to compare", "digits", "uniqueItems"
         )
 
 

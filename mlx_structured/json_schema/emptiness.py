@@ -20,6 +20,17 @@ _NEVER = 1 << 60
 _TYPES = frozenset(TYPES)
 _CHEAPEST_FIRST = ("null", "boolean", "string", "number")
 
+LEVELS = 25
+"""A search goes no deeper before it is put off: a level takes ten of Python's 1,000 frames."""
+
+
+class _PutOff(Exception):  # noqa: N818
+    """A position that has to be decided before the search above it can go on."""
+
+    def __init__(self, values: ValueSet) -> None:
+        super().__init__()
+        self.values = values
+
 
 class Emptiness:
     """Memoised answers for the positions of one schema."""
@@ -30,6 +41,7 @@ class Emptiness:
         self._depths: dict[ValueSet, int] = {}
         self._lowest = _NEVER
         self._provisional: list[ValueSet] = []
+        self._waiting: list[ValueSet] = []
         self.doubts = 0
         """How often a position was taken for empty because it is being looked into."""
 
@@ -58,7 +70,30 @@ class Emptiness:
         if any(self._form.has_scalar(values, of) for of in _CHEAPEST_FIRST if of in types):
             self._known[values] = True
             return True
+        if not self._depths:
+            return self._search_in_pieces(values)
+        if len(self._depths) >= LEVELS and values not in self._waiting:
+            raise _PutOff(values)
         return self._search(values)
+
+    def _search_in_pieces(self, values: ValueSet) -> bool:
+        """Decide what lies deep first, so that the depth of a schema isn't that of the stack.
+
+        A position that is waited for already, because the schema is recursive, is gone into.
+        """
+        waiting = self._waiting = [values]
+        try:
+            while True:
+                try:
+                    found = self._search(waiting[-1])
+                except _PutOff as deeper:
+                    waiting.append(deeper.values)
+                    continue
+                waiting.pop()
+                if not waiting:
+                    return found
+        finally:
+            self._waiting = []
 
     def doubt(self) -> None:
         """Take "no" of all positions that are being looked into for unfinished."""
@@ -71,6 +106,10 @@ class Emptiness:
         self._depths[values] = depth
         try:
             found = self._form.array(values) is not None or self._form.object(values) is not None
+        except BaseException:
+            # What was found so far depends on answers that won't come.
+            del self._provisional[mark:]
+            raise
         finally:
             del self._depths[values]
             lowest = self._lowest

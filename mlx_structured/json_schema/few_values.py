@@ -230,7 +230,9 @@ class FewValues:
     def _counted(self, steps: int) -> int:
         if steps >= MAX_SEARCH:
             raise LimitExceededError(
-                f"keyword 'uniqueItems' at {self._pointer}: too many combinations of the items' "
-                "values to count; ask for fewer items"
+                "has too many combinations of the items' values to count",
+                "combinations",
+                "uniqueItems",
+                self._pointer,
             )
         return steps + 1

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from operator import is_
 from typing import TYPE_CHECKING, TypeAlias
 
+from mlx_structured.limits import charge
+
 if TYPE_CHECKING:
     from mlx_structured.json_schema.nodes import Node, NodeTable
     from mlx_structured.json_schema.scalars import ScalarSet
@@ -217,6 +219,7 @@ def conjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), TRUE)
+    charge(1 + len(parts) // 32, 200 + 50 * len(parts))
     return All(tuple(parts))
 
 
@@ -230,6 +233,7 @@ def disjunction(formulas: Iterable[Formula]) -> Formula:
             parts[part] = None
     if len(parts) < 2:
         return next(iter(parts), FALSE)
+    charge(1 + len(parts) // 32, 200 + 50 * len(parts))
     return Any(tuple(parts))
 
 
@@ -270,10 +274,11 @@ def negation(formula: Formula, table: NodeTable) -> Formula:
     Scalars are complemented as whole sets instead, so ``Within`` never occurs here.
     """
     match formula:
-        case All(parts):
-            return disjunction(negation(part, table) for part in parts)
-        case Any(parts):
-            return conjunction(negation(part, table) for part in parts)
+        case All(parts) | Any(parts):
+            opposites = []
+            for part in parts:
+                opposites.append(negation(part, table))
+            return disjunction(opposites) if isinstance(formula, All) else conjunction(opposites)
         case Holds(node):
             return Holds(table.negation(node))
         case Required(name):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     Formula,
     Matched,
@@ -22,8 +21,7 @@ from mlx_structured.languages.language import (
     is_empty,
     literals,
 )
-
-MAX_CLASSES = 256
+from mlx_structured.limits import charge
 
 MANY_LANGUAGES = 4
 """The classes that more languages make are found as they are met."""
@@ -33,7 +31,7 @@ def key_classes(names: Collection[str], languages: Iterable[Language]) -> list[L
     """All keys but the names, split so that each part lies wholly inside or outside each language.
 
     Raises:
-        LimitExceededError: if there are more than ``MAX_CLASSES`` parts.
+        LimitExceededError: for overlapping languages, as the number of parts can double with each.
     """
     classes = [complement(literals(names)) if names else EVERYTHING]
     for language in languages:
@@ -46,8 +44,7 @@ def key_classes(names: Collection[str], languages: Iterable[Language]) -> list[L
             )
             if not is_empty(part)
         ]
-        if len(classes) > MAX_CLASSES:
-            raise LimitExceededError("the schema has too many overlapping patterns of keys")
+        charge(len(classes))
     return classes
 
 

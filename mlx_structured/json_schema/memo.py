@@ -35,6 +35,10 @@ class Memo(Generic[K, V]):
         found = self[key] = self._old[key]
         return found
 
+    def known(self) -> list[K]:
+        """All that is known."""
+        return [*self._lasting, *self._new, *self._old]
+
     def __contains__(self, key: K) -> bool:
         return key in self._lasting or key in self._new or key in self._old
 

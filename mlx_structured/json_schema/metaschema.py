@@ -8,6 +8,7 @@ from typing import Any
 from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.dialects import Dialect
 from mlx_structured.json_schema.keyword_shapes import plainly_valid
+from mlx_structured.json_schema.pieces import shallow_pieces
 from mlx_structured.json_schema.pointers import join_pointer
 
 _LONGEST_MESSAGE = 240
@@ -51,16 +52,17 @@ class MetaschemaCheck:
 def _ask_metaschema(schema: Any, dialect: Dialect, pointer: str) -> None:
     from jsonschema.exceptions import best_match  # noqa: PLC0415  # seldom needed
 
-    validator = dialect.validator
-    error = best_match(validator(validator.META_SCHEMA).iter_errors(schema))
-    if error is None:
-        return
-    alternatives = dict.fromkeys(each.message for each in error.context or ())
-    message = ", and ".join(alternatives) or error.message
-    if len(message) > _LONGEST_MESSAGE:
-        half = _LONGEST_MESSAGE // 2
-        message = f"{message[:half]} ... {message[-half:]}"
-    raise SchemaError(message, pointer + join_pointer(error.absolute_path))
+    validator = dialect.validator(dialect.validator.META_SCHEMA)
+    for path, piece in shallow_pieces(schema, dialect.specification.subresources_of):
+        error = best_match(validator.iter_errors(piece))
+        if error is None:
+            continue
+        alternatives = dict.fromkeys(each.message for each in error.context or ())
+        message = ", and ".join(alternatives) or error.message
+        if len(message) > _LONGEST_MESSAGE:
+            half = _LONGEST_MESSAGE // 2
+            message = f"{message[:half]} ... {message[-half:]}"
+        raise SchemaError(message, pointer + join_pointer((*path, *error.absolute_path)))
 
 
 def _with_subschemas(schema: Any, dialect: Dialect) -> Iterator[Any]:

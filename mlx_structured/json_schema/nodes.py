@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import unquote
@@ -27,6 +28,7 @@ from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
 from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
 from mlx_structured.json_schema.survey import Survey
+from mlx_structured.limits import charge
 
 JsonType: TypeAlias = str
 TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
@@ -186,6 +188,7 @@ class SchemaNode(Node):
 
 
 ValueSet: TypeAlias = frozenset[Node]
+Place: TypeAlias = "tuple[Mapping[str, Any], Scope, str]"
 
 
 def _types(keywords: Mapping[str, Any]) -> frozenset[JsonType]:
@@ -240,11 +243,19 @@ class NodeTable:
     Arguments:
         registry: the documents that references may lead to.
         dialect: the dialect of documents that don't name one.
+        formats: whether ``format`` is a keyword.
+        metaschema: what was checked already.
     """
 
     def __init__(
-        self, registry: referencing.Registry[Any], dialect: Dialect, *, formats: bool = True
+        self,
+        registry: referencing.Registry[Any],
+        dialect: Dialect,
+        *,
+        formats: bool = True,
+        metaschema: MetaschemaCheck | None = None,
     ) -> None:
+        self._made_of = (registry, dialect)
         self._formats = formats
         self._dialects = Dialects(dialect)
         self._registry = registry
@@ -254,13 +265,14 @@ class NodeTable:
         self._by_content: dict[tuple[bytes, Scope], Node] = {}
         self._negations: _Interned[Node, Negation] = _Interned()
         self._constants: _Interned[tuple[str, bool], Constant] = _Interned()
-        self._resolving: set[tuple[int, Scope]] = set()
         self._kept: list[object] = []
         self.is_plainly_supported = True
         """Whether it was certain from the start that the whole schema can be enforced."""
         self._targets: Mapping[str, Any] = {}
-        self._metaschema = MetaschemaCheck()
+        self._metaschema = metaschema or MetaschemaCheck()
         self._root_uri = ""
+        self.plain_depth = 0
+        """How deep the search for values that satisfy a node for certain has come."""
         self.any_value = AnyValue(0, "", is_plain=True)
         self.no_value = NoValue(1, "", _NO_TYPE)
         self.not_string = NotString(2, "", _EVERY_TYPE - {"string"})
@@ -283,6 +295,12 @@ class NodeTable:
         if uri:
             self._registry = self._registry.with_resource("", resource)
         return self._node(schema, self._entered(Scope(uri, dialect)), "")
+
+    def renewal(self) -> Callable[[], NodeTable]:
+        """What makes an empty table for the same schema, which needn't be checked again."""
+        return partial(
+            NodeTable, *self._made_of, formats=self._formats, metaschema=self._metaschema
+        )
 
     def child(self, parent: SchemaNode, schema: Any, pointer: str) -> Node:
         """The node of a subschema of ``parent``, which may have an identifier or a dialect."""
@@ -347,6 +365,11 @@ class NodeTable:
 
     def reference(self, node: SchemaNode, keyword: str) -> Node:
         """The node that the reference under ``keyword`` of ``node`` leads to."""
+        target = self._target(node, keyword)
+        return target if isinstance(target, Node) else self._node(*target)
+
+    def _target(self, node: SchemaNode, keyword: str) -> Node | Place:
+        """Where a reference leads: a schema with its scope and pointer, or the node of a bool."""
         reference = node.keywords[keyword]
         around = node.scope
         if self._targets and reference in self._targets:
@@ -380,7 +403,7 @@ class NodeTable:
         dialect = self._dialects.of(schema, self._registry, dialect, target)
         self._metaschema.check(schema, dialect, target)
         scope = Scope(base_uri, dialect, around.dynamic)
-        return self._node(schema, self._entered(scope), target)
+        return schema, self._entered(scope), target
 
     def _lookup(self, uri: str, fragment: str) -> tuple[Any, str]:
         """A place in a document, and the base URI there."""
@@ -398,21 +421,34 @@ class NodeTable:
         return scope.entered(self._dynamic_anchors.of(scope, self._registry))
 
     def _node(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
-        identity = (id(schema), scope)
-        node = self._by_identity.get(identity)
-        if node is None:
-            if identity in self._resolving:
+        """The node of a schema. One that is only a reference is followed to its target."""
+        place: Place | Node = (schema, scope, pointer)
+        followed: dict[tuple[int, Scope], Mapping[str, Any]] = {}
+        contents: list[tuple[bytes, Scope]] = []
+        while not isinstance(place, Node):
+            schema, scope, pointer = place
+            identity = (id(schema), scope)
+            known = self._by_identity.get(identity)
+            if known is not None:
+                place = known
+            elif identity in followed:
                 raise SchemaError("the reference leads back to itself", pointer)
-            self._resolving.add(identity)
-            try:
-                node = self._intern(schema, scope, pointer)
-            finally:
-                self._resolving.discard(identity)
-            self._by_identity[identity] = node
-            self._kept.append(schema)
-        return node
+            else:
+                followed[identity] = schema
+                place = self._intern(schema, scope, pointer, contents)
+        self._by_identity.update(dict.fromkeys(followed, place))
+        self._by_content.update(dict.fromkeys(contents, place))
+        self._kept += followed.values()
+        return place
 
-    def _intern(self, schema: Mapping[str, Any], scope: Scope, pointer: str) -> Node:
+    def _intern(
+        self,
+        schema: Mapping[str, Any],
+        scope: Scope,
+        pointer: str,
+        contents: list[tuple[bytes, Scope]],
+    ) -> Node | Place:
+        """The node of a schema, or where it refers to. New content is added to ``contents``."""
         dialect = scope.dialect
         keywords = {keyword: value for keyword, value in schema.items() if keyword in ENFORCED}
         for keyword in NEUTRAL.keys() & keywords.keys():
@@ -429,16 +465,16 @@ class NodeTable:
             return self.any_value
         content = (_content(keywords), scope)
         node = self._by_content.get(content)
-        if node is None:
-            made = SchemaNode(self._count(), pointer, keywords, scope, self)
-            first = next(iter(keywords))
-            if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
-                node = self.reference(made, first)
-            else:
-                node = made
-            self._by_content[content] = node
-        return node
+        if node is not None:
+            return node
+        made = SchemaNode(self._count(), pointer, keywords, scope, self)
+        contents.append(content)
+        first = next(iter(keywords))
+        if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
+            return self._target(made, first)
+        return made
 
     def _count(self) -> int:
+        charge(1, 1_500)
         self._size += 1
         return self._size

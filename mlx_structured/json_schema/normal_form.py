@@ -6,11 +6,12 @@ for arrays and objects it becomes a shape, which says what may come as they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import cast
 
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.array_shape import ArrayShape
 from mlx_structured.json_schema.emptiness import Emptiness
 from mlx_structured.json_schema.few_values import Few, FewValues
@@ -29,6 +30,7 @@ from mlx_structured.json_schema.formula import (
     Within,
     conjunction,
     disjunction,
+    leaves,
     negation,
     parts_of,
     replaced,
@@ -55,9 +57,11 @@ from mlx_structured.json_schema.nodes import (
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.json_schema.residual import Scalar
+from mlx_structured.json_schema.responsible import keyword_pointer, responsible_keyword
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.limits import charge
 
 MAX_SCALARS = 1_000
 """So many scalars are decided value by value, and those that an enum names."""
@@ -72,6 +76,11 @@ def _have_no_scalar_in_common(
 ) -> bool:
     """Whether some key must have a value that is named for both, but not the same one."""
     return any(few.isdisjoint(other[name]) for name, few in one.items() if name in other)
+
+
+def _too_deep(values: ValueSet, of: JsonType) -> LimitExceededError:
+    keyword, pointer = responsible_keyword(values, of)
+    return LimitExceededError("is nested too deeply", "nesting", keyword, pointer)
 
 
 class NormalForm:
@@ -129,7 +138,11 @@ class NormalForm:
         for name, value in node.keywords.items():
             keyword = KEYWORDS[name]
             if of in keyword.types:
-                formula = keyword.formula(node, of, value)
+                try:
+                    formula = keyword.formula(node, of, value)
+                except LimitExceededError as error:
+                    error.locate(name, keyword_pointer(node, name))
+                    raise
                 if formula is not TRUE:
                     said.append(formula)
         return said[0] if len(said) == 1 else conjunction(said)
@@ -172,7 +185,11 @@ class NormalForm:
         key = (values, of)
         members = self._scalars.get(key)
         if members is None:
-            members = self._scalars[key] = scalar_set(self, values, of)
+            try:
+                members = self._scalars[key] = scalar_set(self, values, of)
+            except LimitExceededError as error:
+                error.locate(*responsible_keyword(values, of))
+                raise
         return members
 
     def has_scalar(self, values: ValueSet, of: JsonType) -> bool:
@@ -180,39 +197,72 @@ class NormalForm:
         if any(of not in node.types for node in values):
             return False
         members = self.scalars(values, of)
-        if isinstance(members, Language):
-            return not is_empty(members)
-        if isinstance(members, NumberSet):
-            return not members.is_empty() and self._has_text(members)
+        try:
+            if isinstance(members, Language):
+                return not is_empty(members)
+            if isinstance(members, NumberSet):
+                return not members.is_empty() and self._has_text(members)
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, of))
+            raise
         return bool(members)
 
     def expanded(self, node: Node, of: JsonType) -> Formula:
         """What the node says about arrays or objects, down to atoms."""
-        key = (node, of)
-        found = self._expanded.get(key)
-        if found is None:
-            if isinstance(node, Negation):
-                found = negation(self.expanded(node.inner, of), self.table)
+        known = self._expanded.get((node, of))
+        if known is not None:
+            return known
+        # What it is made of comes first, on a stack of its own: nesting costs no recursion.
+        found: dict[Node, Formula] = {}
+        stack = [node]
+        while stack:
+            each = stack[-1]
+            missing = []
+            for part in self._parts(each, of):
+                if part not in found:
+                    known = self._expanded.get((part, of))
+                    if known is None:
+                        missing.append(part)
+                    else:
+                        found[part] = known
+            if missing:
+                stack += missing
             else:
-                found = replaced(self.formula(node, of), partial(self._expand, of=of))
-            self._expanded[key] = found
-        return found
+                stack.pop()
+                found[each] = self._expanded[each, of] = self._find_expanded(each, of, found)
+        return found[node]
 
-    def _expand(self, leaf: Formula, of: JsonType) -> Formula:
+    def _parts(self, node: Node, of: JsonType) -> Iterator[Node]:
+        """The nodes that apply to the same value."""
+        if isinstance(node, Negation):
+            yield node.inner
+            return
+        for leaf in leaves(self.formula(node, of)):
+            if isinstance(leaf, Holds):
+                yield leaf.node
+            elif isinstance(leaf, OneOf):
+                yield from leaf.nodes
+
+    def _find_expanded(self, node: Node, of: JsonType, parts: Mapping[Node, Formula]) -> Formula:
+        if isinstance(node, Negation):
+            return negation(parts[node.inner], self.table)
+        return replaced(self.formula(node, of), partial(self._expand, parts=parts))
+
+    def _expand(self, leaf: Formula, parts: Mapping[Node, Formula]) -> Formula:
         if isinstance(leaf, Holds):
-            return self.expanded(leaf.node, of)
+            return parts[leaf.node]
         if isinstance(leaf, OneOf):
-            return self._one_of(leaf.nodes, of)
+            return self._one_of([parts[node] for node in leaf.nodes])
         if isinstance(leaf, Names):
             names = cast("Language", self.scalars(frozenset((leaf.value,)), "string"))
             return Properties(complement(names), self.table.no_value)
         return leaf
 
-    def _one_of(self, nodes: tuple[Node, ...], of: JsonType) -> Formula:
+    def _one_of(self, formulas: Sequence[Formula]) -> Formula:
         """One branch holds, and none of those that can hold together with it."""
-        formulas = [self.expanded(node, of) for node in nodes]
         named = [self._named_scalars(formula) for formula in formulas]
         opposites: dict[int, Formula] = {}
+        charge(len(formulas) ** 2 // 32)
 
         def opposite(index: int) -> Formula:
             if index not in opposites:
@@ -293,20 +343,32 @@ class NormalForm:
         """The arrays at the position, if some array fits."""
         if any("array" not in node.types for node in values):
             return None
-        shape = self._arrays.get(values)
-        if shape is None:
-            shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
-        return shape if shape.is_feasible() else None
+        try:
+            shape = self._arrays.get(values)
+            if shape is None:
+                shape = self._arrays[values] = ArrayShape(self, self._position(values, "array"))
+            return shape if shape.is_feasible() else None
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, "array"))
+            raise
+        except RecursionError as error:
+            raise _too_deep(values, "array") from error
 
     def object(self, values: ValueSet) -> ObjectShape | None:
         """The objects at the position, if some object fits."""
         if any("object" not in node.types for node in values):
             return None
-        shape = self._objects.get(values)
-        if shape is None:
-            formula = self._position(values, "object")
-            shape = self._objects[values] = ObjectShape(self, key_order(values), formula)
-        return shape if shape.is_feasible() else None
+        try:
+            shape = self._objects.get(values)
+            if shape is None:
+                formula = self._position(values, "object")
+                shape = self._objects[values] = ObjectShape(self, key_order(values), formula)
+            return shape if shape.is_feasible() else None
+        except LimitExceededError as error:
+            error.locate(*responsible_keyword(values, "object"))
+            raise
+        except RecursionError as error:
+            raise _too_deep(values, "object") from error
 
     def is_scalar(self, node: Node) -> bool:
         """Whether only scalars satisfy the node, or only scalars don't."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -36,11 +35,10 @@ from mlx_structured.languages.language import (
     matches,
     words,
 )
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
-
-MAX_SEARCH = 20_000
 
 MANY_CONDITIONS = 4
 """So many conditions on one string are followed together; fewer split the strings into parts,
@@ -266,6 +264,7 @@ class ObjectShape:
         key = (read, values, progress)
         found = self._known_ways.get(key)
         if found is None:
+            charge(1, 1_000)
             found = list(self._find_ways(read, values, progress))
             if not self._form.is_searching:
                 self._known_ways[key] = found
@@ -375,11 +374,8 @@ class ObjectShape:
             if after is None:
                 stack.pop()
             elif after not in came_from:
+                charge(2, 500)
                 came_from[after] = progress
-                if len(came_from) > MAX_SEARCH:
-                    raise LimitExceededError(
-                        "the schema has too many conditions on an object's keys"
-                    )
                 known = self._feasible.get(after)
                 if known or (known is None and self._is_done(after)):
                     self._remember(after, came_from)

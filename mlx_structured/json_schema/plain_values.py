@@ -28,6 +28,10 @@ _VALUES_GIVEN = frozenset({"enum", "const"})
 _NONE: frozenset[JsonType] = frozenset()
 
 
+LEVELS = 25
+"""Nothing is certain of what lies deeper: a level takes five of Python's 1,000 frames."""
+
+
 def plain_types(node: Node) -> frozenset[JsonType]:
     """The types of some values that satisfy the node for certain; none if it isn't plain.
 
@@ -39,8 +43,19 @@ def plain_types(node: Node) -> frozenset[JsonType]:
         return _NONE
     found = node.plain_types
     if found is None:
+        table = node.table
+        if table.plain_depth == LEVELS:
+            return _NONE
         node.plain_types = _NONE  # while it is looked at: a value must not need itself
-        found = node.plain_types = _find(node)
+        table.plain_depth += 1
+        try:
+            found = _find(node)
+        except BaseException:
+            node.plain_types = None
+            raise
+        finally:
+            table.plain_depth -= 1
+        node.plain_types = found
     return found
 
 

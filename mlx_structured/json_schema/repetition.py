@@ -15,6 +15,7 @@ from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.distinct import Canonical, Matching, value_of
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.array_shape import ArrayShape
@@ -258,8 +259,11 @@ def _can_repeat(
 
 def check_search(steps: int, pointer: str) -> None:
     """Raise ``LimitExceededError`` after too many steps."""
+    charge(4, 500)
     if steps > MAX_SEARCH:
         raise LimitExceededError(
-            f"keyword 'uniqueItems' at {pointer or '#'}: too many ways in which items may be "
-            "equal or differ; ask for fewer items, or for less of them"
+            "has too many ways in which items may be equal or differ",
+            "combinations",
+            "uniqueItems",
+            pointer,
         )

@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -30,11 +29,10 @@ from mlx_structured.json_schema.formula import (
     replaced,
 )
 from mlx_structured.json_schema.nodes import Negation, Node, ValueSet, is_passing
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
-
-MAX_BRANCHES = 1_000
 
 
 class Scalar(NamedTuple):
@@ -65,13 +63,9 @@ def branches(form: NormalForm, formula: Formula, values: ValueSet) -> list[Branc
     found: dict[Branch, None] = {}
     rest, held = _forced(form, formula, values)
     stack = list(_cells(form, rest, held))
-    most = MAX_BRANCHES + len(stack)
-    steps = 0
     while stack:
         rest, held = stack.pop()
-        steps += 1
-        if steps > most * 10 or len(found) > most:
-            raise LimitExceededError("the schema has too many conditions on one value")
+        charge(4, 500)
         rest, held = _forced(form, rest, held)
         if rest is FALSE:
             continue
@@ -157,6 +151,7 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
     deciding = _Deciding(usual)
     cells: dict[Formula, list[Scalar]] = {}
     for scalar, nodes in sorted(singling.items(), key=lambda each: repr(each[0])):
+        charge(1 + len(nodes) // 32, 100 + 8 * len(nodes))
         outcome = deciding.result(rest, frozenset(nodes))
         if outcome is not FALSE:
             cells.setdefault(outcome, []).append(scalar)
@@ -273,6 +268,7 @@ def _verdict(form: NormalForm, node: Node, held: ValueSet) -> bool | None:
     """Whether every value that satisfies ``held`` satisfies the node, or none does."""
     if node is form.table.any_value or node in held:
         return True
+    charge(1, 500)
     if form.table.negation(node) in held or form.is_plainly_empty(held | {node}):
         return False
     return True if form.is_plainly_empty(held | {form.table.negation(node)}) else None

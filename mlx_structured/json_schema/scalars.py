@@ -6,16 +6,16 @@ and whatever it says about strings is one regular language.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from mlx_structured.errors import SchemaError
-from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within
+from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within, leaves
 from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
@@ -83,27 +83,46 @@ def scalar_set(form: NormalForm, values: ValueSet, json_type: JsonType) -> Scala
 
 
 def _of_node(form: NormalForm, node: Node, json_type: JsonType) -> ScalarSet:
-    known = node.scalars.get(json_type)
-    if known is None:
-        if json_type in node.scalars:
-            raise SchemaError("the schema refers to itself for the same value", node.pointer)
-        node.scalars[json_type] = None
-        try:
-            if isinstance(node, Negation):
-                known = _outside(form, form.formula(node.inner, json_type), json_type)
-            else:
-                known = _of_formula(form, form.formula(node, json_type), json_type)
-        finally:
-            del node.scalars[json_type]
-        node.scalars[json_type] = known
-    return cast("ScalarSet", known)
+    # What it is made of comes first, on a stack of its own: nesting costs no recursion.
+    stack = [] if json_type in node.scalars else [node]
+    while stack:
+        charge()
+        each = stack[-1]
+        missing = [part for part in _parts(form, each, json_type) if json_type not in part.scalars]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if isinstance(each, Negation):
+            members = _outside(form, form.formula(each.inner, json_type), json_type)
+        else:
+            members = _of_formula(form, form.formula(each, json_type), json_type)
+        each.scalars[json_type] = members
+    return _known(node, json_type)
+
+
+def _parts(form: NormalForm, node: Node, json_type: JsonType) -> Iterator[Node]:
+    """The nodes whose scalars make up those of the node."""
+    is_negative = isinstance(node, Negation)
+    inner = node.inner if isinstance(node, Negation) else node
+    for leaf in leaves(form.formula(inner, json_type)):
+        if isinstance(leaf, Holds):
+            yield form.table.negation(leaf.node) if is_negative else leaf.node
+        elif isinstance(leaf, OneOf):
+            for each in leaf.nodes:
+                yield each
+                yield form.table.negation(each)
+
+
+def _known(node: Node, json_type: JsonType) -> ScalarSet:
+    return cast("ScalarSet", node.scalars[json_type])
 
 
 def _of_formula(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarSet:
     if isinstance(formula, Within):
         return formula.members
     if isinstance(formula, Holds):
-        return _of_node(form, formula.node, json_type)
+        return _known(formula.node, json_type)
     if isinstance(formula, OneOf):
         return _exactly_one(form, formula.nodes, json_type)[1]
     if isinstance(formula, All):
@@ -118,7 +137,7 @@ def _outside(form: NormalForm, formula: Formula, json_type: JsonType) -> ScalarS
     if isinstance(formula, Within):
         return complement(formula.members, json_type) if formula.others is None else formula.others
     if isinstance(formula, Holds):
-        return _of_node(form, form.table.negation(formula.node), json_type)
+        return _known(form.table.negation(formula.node), json_type)
     if isinstance(formula, OneOf):
         none, _, more = _exactly_one(form, formula.nodes, json_type)
         return unite([none, more], json_type)
@@ -135,8 +154,8 @@ def _exactly_one(
     """The scalars that satisfy none, one, and more of the nodes."""
     none, one, more = _FULL[json_type], _EMPTY[json_type], _EMPTY[json_type]
     for node in nodes:
-        inside = _of_node(form, node, json_type)
-        outside = _of_node(form, form.table.negation(node), json_type)
+        inside = _known(node, json_type)
+        outside = _known(form.table.negation(node), json_type)
         more = unite([more, intersect([one, inside], json_type)], json_type)
         one = unite(
             [intersect([one, outside], json_type), intersect([none, inside], json_type)], json_type

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -24,12 +23,10 @@ from mlx_structured.json_schema.formula import (
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
 from mlx_structured.languages.partition import WHOLE, refine
+from mlx_structured.limits import charge
 
 MANY_LANGUAGES = 12
 """Where more endless languages are open, masks would have to follow too many combinations."""
-
-MAX_STATES = 20_000
-"""So many states are looked at for one question before it is given up."""
 
 
 class StringOutcomes:
@@ -135,6 +132,7 @@ class StringOutcomes:
         came_from[start] = None
         queue = [] if start is FALSE else [start]
         for formula in queue:
+            charge(4, 1_000)
             yield formula
             if self._alive.get(formula) is False:
                 continue
@@ -142,8 +140,6 @@ class StringOutcomes:
                 if following is not FALSE and following not in came_from:
                     came_from[following] = formula
                     queue.append(following)
-            if len(queue) > MAX_STATES:
-                raise LimitExceededError("the schema has too many conditions on one string")
 
 
 class StringState:

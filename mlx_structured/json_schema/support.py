@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from mlx_structured.errors import PatternError, SchemaError, UnsupportedSchemaError
+from mlx_structured.errors import (
+    LimitExceededError,
+    PatternError,
+    SchemaError,
+    UnsupportedSchemaError,
+)
 from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.keywords.table import no_children
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 from mlx_structured.languages.ecma_pattern import search_language
-
-MAX_CHAIN = 150
-"""What longer chains of subschemas say of a value can't be put together: too many calls wait."""
 
 _WITH_PATTERNS = frozenset({"pattern", "patternProperties"})
 
@@ -62,6 +64,9 @@ def unsupported_keywords(root: Node) -> Iterator[UnsupportedSchemaError]:
                     _check_pattern(node, name, value, _pointer(node, name))
                 except UnsupportedSchemaError as error:
                     yield error
+                except LimitExceededError as error:
+                    error.locate(name, _pointer(node, name))
+                    raise
             keyword = KEYWORDS[name]
             if keyword.children is no_children:
                 continue
@@ -95,8 +100,6 @@ def _check_recursion(in_place: Mapping[Node, Sequence[Node]]) -> None:
                     child.pointer,
                 )
             elif child not in done:
-                if len(path) >= MAX_CHAIN:
-                    raise RecursionError(f"more than {MAX_CHAIN} subschemas of the same value")
                 path[child] = iter(in_place.get(child, ()))
 
 

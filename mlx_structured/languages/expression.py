@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.partition import WHOLE, Partition, from_classes, refine
+from mlx_structured.limits import charge
 
 _SERIAL = count()
 
@@ -129,6 +130,10 @@ class Language:
         """The expressions that the derivative is made of."""
         return ()
 
+    def own_size(self) -> int:
+        """About how many bytes it takes with its table of derivatives."""
+        return 1_000
+
     def immediate(self) -> tuple[Language, ...]:
         """The inputs that are known from the start."""
         return self.inputs()
@@ -157,6 +162,10 @@ class Language:
             representative = self.partition.representative(character)
             found = EMPTY if representative is None else self._derivatives.get(representative)
         return found
+
+    def known_derivatives(self) -> set[Language]:
+        """The derivatives that were computed so far."""
+        return set(self._derivatives.values())
 
     def store_derivative(self, character: int, derivative: Language) -> None:
         """For the class of the character."""
@@ -200,6 +209,9 @@ class Literals(Language):
         self.counter = 0
         self.cyclic = False
         super().__init__()
+
+    def own_size(self) -> int:
+        return 1_000 + 100 * len(self.words)
 
     def make_partition(self) -> Partition:
         firsts = sorted({word[0] for word in self.words if word})
@@ -262,6 +274,9 @@ class Union(Language):
     def inputs(self) -> tuple[Language, ...]:
         return self.parts
 
+    def own_size(self) -> int:
+        return 1_000 + 16 * len(self.parts)
+
 
 class Intersection(Language):
     """All of the parts, none of which is an intersection. At most one part is a length."""
@@ -283,6 +298,9 @@ class Intersection(Language):
 
     def inputs(self) -> tuple[Language, ...]:
         return self.parts
+
+    def own_size(self) -> int:
+        return 1_000 + 16 * len(self.parts)
 
 
 class Complement(Language):
@@ -389,6 +407,7 @@ def interned(
     found = _INTERNED.get((kind, key))
     if found is None:
         made = kind(definition)
+        charge(1, made.own_size())
         with _INTERNING:
             found = _INTERNED.setdefault((kind, key), made)
     return found

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from functools import lru_cache
 from itertools import count
 from random import Random
+from weakref import WeakKeyDictionary
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
     characters,
@@ -42,6 +41,7 @@ from mlx_structured.languages.expression import (
     length_bounds,
 )
 from mlx_structured.languages.machine import Machine, machine
+from mlx_structured.limits import charge
 
 __all__ = [
     "ANY_CHARACTER",
@@ -57,6 +57,7 @@ __all__ = [
     "intersection",
     "is_empty",
     "is_equivalent",
+    "is_known_rest",
     "is_string",
     "is_subset",
     "length_between",
@@ -68,9 +69,6 @@ __all__ = [
     "words",
 ]
 
-STATE_LIMIT = 20_000
-"""So many states are explored for one question before it is given up."""
-
 HINTED_STEPS = 512
 """So far a machine's hints are followed before all ways are tried."""
 
@@ -79,7 +77,7 @@ def is_empty(language: Language) -> bool:
     """Whether the language has no word.
 
     Raises:
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: if more states had to be looked at than the active budget has left.
     """
     if language.empty is None:
         stack = [_decide(language)]
@@ -162,7 +160,7 @@ def _search(language: Language) -> Generator[Language, None, None]:
             if following.empty is None:
                 cause[following] = state
                 heapq.heappush(queue, (following.shortest, next(serial), following))
-                _check_limit(len(cause))
+                charge()
     for state in cause:
         state.empty = True
 
@@ -175,7 +173,7 @@ def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
     if not language.irregular:
         return
     if isinstance(language, Intersection):
-        yield from _steps(language, _word(tuple(x for x in language.parts if not x.irregular)))
+        yield from _steps(language, _word(x for x in language.parts if not x.irregular))
     for _ in range(HINTED_STEPS):
         hint = language.hint()
         if not hint:
@@ -197,11 +195,16 @@ def _steps(language: Language, text: str) -> Iterator[tuple[Language, int, Langu
         language = following
 
 
-@lru_cache(maxsize=256)
-def _word(parts: tuple[Language, ...]) -> str:
+def _word(parts: Iterable[Language]) -> str:
     """A word of all of them, empty if there is none."""
     language = intersection(parts)
-    return "" if is_empty(language) else example(language)
+    known = _words.get(language)
+    if known is None:
+        known = _words[language] = "" if is_empty(language) else example(language)
+    return known
+
+
+_words: WeakKeyDictionary[Language, str] = WeakKeyDictionary()
 
 
 def _is_searched(language: Language) -> bool:
@@ -210,14 +213,6 @@ def _is_searched(language: Language) -> bool:
         isinstance(language, (Intersection, Complement))
         and (language.irregular or not any(map(length_bounds, _conjuncts(language))))
     )
-
-
-def _check_limit(states: int) -> None:
-    if states > STATE_LIMIT:
-        raise LimitExceededError(
-            f"an intersection of patterns and formats has more than {STATE_LIMIT} states; "
-            "simplify the patterns or leave one of them out"
-        )
 
 
 def _search_length(
@@ -266,10 +261,10 @@ def _search_length(
             last = last if high is None else min(last, high)
             continue
         seen[states] = length
+        charge(1 + len(states) // 32, 100 + 40 * len(states))
         for state in states:
             if state not in followers:
                 followers[state] = frozenset(state.successors())
-                _check_limit(len(followers))
         states = frozenset().union(*(followers[state] for state in states))
         length += 1
     language.empty = True
@@ -289,7 +284,7 @@ def words(language: Language, limit: int) -> list[str] | None:
     """All words, sorted, or ``None`` if there are more than ``limit``.
 
     Raises:
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: as :func:`is_empty`.
     """
     if is_empty(language):
         return []
@@ -335,7 +330,7 @@ def _has_at_most(language: Language, limit: int) -> bool:
                 for ranges, following in state.transitions()
                 if not is_empty(following)
             ]
-            _check_limit(len(choices))
+            charge()
             for _, following in choices[state]:
                 if following in choices and following not in numbers:
                     # What is open lies on the way here: a cycle, so there is no end of words.
@@ -344,6 +339,20 @@ def _has_at_most(language: Language, limit: int) -> bool:
         if numbers.get(state, 0) > limit:
             return False
     return True
+
+
+def is_known_rest(language: Language, of: Language) -> bool:
+    """Whether the language was found to be left of another one after some characters."""
+    seen = {of}
+    stack = [of]
+    while stack:
+        each = stack.pop()
+        if each is language:
+            return True
+        new = each.known_derivatives() - seen
+        seen |= new
+        stack += new
+    return False
 
 
 _PREFERRED: Ranges = (
@@ -379,7 +388,7 @@ def example(language: Language) -> str:
 
     Raises:
         ValueError: if the language is empty.
-        LimitExceededError: if more than ``STATE_LIMIT`` states had to be looked at.
+        LimitExceededError: as :func:`is_empty`.
     """
     if is_empty(language):
         raise ValueError("an empty language has no example")
@@ -408,7 +417,7 @@ def example(language: Language) -> str:
                 least = following.shortest
                 entry = (length + 1 + least, least, next(serial), length + 1, following)
                 heapq.heappush(queue, entry)
-                _check_limit(len(cause))
+                charge()
     raise AssertionError("a language that isn't empty has a word")
 
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.limits import charge
 
 Term: TypeAlias = "tuple[int, tuple[int, ...]]"
 """Step (0 for every number, also between the whole ones) and the divisors it leaves out."""
@@ -78,6 +79,8 @@ def term_members(step: int, without: Iterable[int], first: int, last: int) -> It
     while number <= last:
         if all(number % divisor for divisor in without):
             yield number
+        else:
+            charge()
         number += step
 
 

@@ -16,6 +16,7 @@ from itertools import islice
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.periodic import EVERY_NUMBER, NO_NUMBER, Periodic, multiples
+from mlx_structured.limits import charge
 
 _MOST_LISTED = 64
 _MOST_PLACES = 5000
@@ -165,7 +166,7 @@ def to_fraction(value: int | float | Decimal | Fraction) -> Fraction:
     exponent = decimal.as_tuple().exponent
     if isinstance(exponent, int) and max(abs(exponent), abs(decimal.adjusted())) > _MOST_PLACES:
         raise LimitExceededError(
-            f"{value} has more than {_MOST_PLACES} decimal places, too many to compute with"
+            f"has the number {value}, of more than {_MOST_PLACES} decimal places", "digits"
         )
     return Fraction(decimal)
 
@@ -200,6 +201,7 @@ def _combined(
     of_members: Callable[[bool, bool], bool],
     of_pieces: Callable[[Periodic, Periodic], Periodic],
 ) -> NumberSet:
+    charge(1 + (len(left.cuts) + len(right.cuts)) // 4)
     cuts: list[Fraction] = []
     members: list[bool] = []
     pieces = [of_pieces(left.pieces[0], right.pieces[0])]

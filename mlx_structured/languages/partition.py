@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable
-from functools import lru_cache
 from weakref import WeakValueDictionary
 
 from mlx_structured.languages.characters import MAX, SURROGATES, Ranges, normalise
+from mlx_structured.languages.memo import remembered
 
 SURROGATE_CLASS = -1
 """The class of the code points that are no characters, in every partition."""
@@ -77,7 +77,12 @@ def _partition(segments: Iterable[tuple[int, Hashable]]) -> Partition:
     return found
 
 
-@lru_cache(maxsize=4096)
+def _size(partition: Partition) -> int:
+    # With the sets, and the ranges that it was made from.
+    return 1_000 + 300 * len(partition.starts)
+
+
+@remembered(_size)
 def from_classes(classes: tuple[Ranges, ...]) -> Partition:
     """One class for each of the disjoint sets, and one for all other characters."""
     marked: list[tuple[int, int, Hashable]] = [(*SURROGATES, None)]
@@ -95,7 +100,7 @@ def from_classes(classes: tuple[Ranges, ...]) -> Partition:
     return _partition(segments)
 
 
-@lru_cache(maxsize=4096)
+@remembered(_size)
 def refine(left: Partition, right: Partition) -> Partition:
     """The coarsest partition that tells apart whatever either of the two does."""
     if left is right:

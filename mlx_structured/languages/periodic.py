@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
 from math import ceil, floor, gcd
 from typing import NamedTuple
 
-from mlx_structured.errors import LimitExceededError
-
-_MOST_TERMS = 500
+from mlx_structured.languages.memo import remembered
+from mlx_structured.limits import charge
 
 
 class Multiples(NamedTuple):
@@ -152,6 +150,7 @@ def _next_member(term: Multiples, number: Fraction, direction: int) -> Fraction:
     divisors = [(divisor / step).numerator for divisor in term.without]
     while any(factor % divisor == 0 for divisor in divisors):
         factor += direction
+        charge()
     return step * factor
 
 
@@ -175,14 +174,15 @@ def _of_terms(terms: Iterable[Multiples]) -> Periodic:
                 pending.append(restored)
                 break
         kept.append(term)
-        if len(kept) > _MOST_TERMS:
-            raise LimitExceededError(
-                f"a set of numbers needs more than {_MOST_TERMS} combinations of multipleOf"
-            )
+        charge(1 + len(kept), 500)
     return Periodic(tuple(sorted(kept, key=_order)))
 
 
-@lru_cache(maxsize=1024)
+def _size(periodic: Periodic) -> int:
+    return 1_000 + sum(300 + 200 * len(term.without) for term in periodic.terms)
+
+
+@remembered(_size)
 def _intersection(left: Periodic, right: Periodic) -> Periodic:
     terms = (
         _term(least_common_multiple(one.step, other.step), one.without + other.without)
@@ -192,12 +192,12 @@ def _intersection(left: Periodic, right: Periodic) -> Periodic:
     return _of_terms(term for term in terms if term is not None)
 
 
-@lru_cache(maxsize=1024)
+@remembered(_size)
 def _union(left: Periodic, right: Periodic) -> Periodic:
     return _of_terms(left.terms + right.terms)
 
 
-@lru_cache(maxsize=1024)
+@remembered(_size)
 def _complement(periodic: Periodic) -> Periodic:
     result = EVERY_NUMBER
     for term in periodic.terms:

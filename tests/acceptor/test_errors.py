@@ -395,15 +395,10 @@ def test_a_pattern_that_only_ecma_262_knows_is_valid(pattern: str, text: str) ->
     assert acceptor.accepts(json.dumps(text, ensure_ascii=False))
 
 
-@pytest.mark.parametrize("way", ["items", "$ref"])
-def test_a_schema_nested_too_deeply_is_refused_by_name(way: str) -> None:
+def test_a_schema_nested_too_deeply_is_refused_by_name() -> None:
     schema: dict[str, Any] = {"type": "null"}
-    if way == "items":
-        for _ in range(2_000):
-            schema = {"items": schema}
-    else:
-        links = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(2_000)}
-        schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d2000": schema}}
+    for _ in range(2_000):
+        schema = {"items": schema}
     with pytest.raises(LimitExceededError, match="nested too deeply") as raised:
         compile_json_schema(schema)
     assert_says_what_to_do(raised.value)

@@ -26,6 +26,7 @@ from mlx_structured import (
     InvalidTokenError,
     JsonSchemaAcceptorDriver,
     LimitExceededError,
+    Limits,
     PatternError,
     Vocabulary,
     compile_json_schema,
@@ -332,8 +333,13 @@ def test_nesting_may_be_deep() -> None:
 def test_an_analysis_without_end_is_a_limit() -> None:
     # Shortest text: 7 * 11 * 13 * 17 * 19 * 23 letters.
     lengths = "".join(f"(?=(?:a{{{n}}})*b)" for n in (7, 11, 13, 17, 19, 23))
-    with pytest.raises(LimitExceededError):
-        compile_regex(lengths + "a+b")
+    with pytest.raises(LimitExceededError, match="pattern") as raised:
+        compile_regex(lengths + "a+b", limits=Limits(states=20_000))
+    assert (raised.value.limit, raised.value.keyword) == ("states", "pattern")
+    with pytest.raises(LimitExceededError, match="seconds"):
+        compile_regex(lengths + "a+b", limits=Limits(seconds=0.2))
+    with pytest.raises(TypeError, match="Limits"):
+        compile_regex("a", limits=3)  # type: ignore[arg-type]
 
 
 # In mlx-lm

@@ -27,8 +27,9 @@ from mlx_structured import (
     compile_json_schema,
 )
 from mlx_structured import driver as driver_module
-from mlx_structured.automaton import guide
-from mlx_structured.json_schema.nodes import Node
+from mlx_structured.automaton.utf8 import Utf8Tail
+from mlx_structured.json_schema.nodes import Node, SchemaNode
+from mlx_structured.limits import CACHES
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +40,11 @@ def vocabulary() -> Vocabulary:
 # Memory
 
 
-@pytest.mark.parametrize("most", [0, 3])
-def test_a_guide_that_forgets_its_states_gives_the_same_masks(
-    most: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("total", [0, 100_000, 1_000_000])
+def test_caches_that_forget_give_the_same_masks(
+    total: int, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guide, "MAX_STATES", most)
-    monkeypatch.setattr(guide, "MAX_BITMAP_BYTES", most * len(TOKENS) // 8)
+    monkeypatch.setattr(CACHES, "total", total)
     acceptor = compile_json_schema(OBJECT)
     text = b'{"a": 12, "b": "x", "c": [1, {"a": "b"}], "d": {"e": "f"}}'
     drivers = [JsonSchemaAcceptorDriver(acceptor, vocabulary) for _ in range(2)]
@@ -81,6 +81,27 @@ def test_an_acceptor_goes_when_it_is_dropped_with_all_its_states(vocabulary: Voc
     gc.collect()
     assert [each() for each in gone] == [None] * len(gone)
     assert len(walk._reached) == lexemes
+
+
+def test_nothing_of_a_schema_stays_when_its_acceptor_goes(vocabulary: Vocabulary) -> None:
+    def alive() -> list[int]:
+        gc.collect()
+        objects = gc.get_objects()
+        return [sum(isinstance(each, kind) for each in objects) for kind in (SchemaNode, Utf8Tail)]
+
+    def use() -> None:
+        inner = {"type": "object", "properties": {"b": {"type": "string", "pattern": "^[^qz]*$"}}}
+        schema = {"properties": {"a": inner, "c": {"minItems": 1, "items": inner}}}
+        driver = JsonSchemaAcceptorDriver(compile_json_schema(schema), vocabulary)
+        for byte in '{"a": {"b": "é'.encode():
+            driver.select_valid_tokens()
+            driver.advance_token(byte)
+
+    use()  # what all schemas share is made once
+    before = alive()
+    for _ in range(3):
+        use()
+    assert alive() == before
 
 
 def test_the_nodes_of_a_schema_go_with_its_acceptor(vocabulary: Vocabulary) -> None:

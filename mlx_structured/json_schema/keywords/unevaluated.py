@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -34,8 +33,7 @@ from mlx_structured.languages.language import (
     literals,
     union,
 )
-
-MAX_CONTAINS = 8
+from mlx_structured.limits import charge
 
 
 def unevaluated_properties(node: SchemaNode, json_type: JsonType, value: Any) -> Formula:
@@ -145,11 +143,10 @@ def unevaluated_items(node: SchemaNode, json_type: JsonType, value: Any) -> Form
     clauses = []
     for low, high in zip(edges, (*edges[1:], None), strict=True):
         everything, members = _evaluates_items(node, low, {})
-        if len(members) > MAX_CONTAINS:
-            raise LimitExceededError("the schema has too many contains under unevaluatedItems")
         ways = [everything]
         for size in range(len(members) + 1):
             for chosen in combinations(members, size):
+                charge(1 + size, 1_000)
                 allowed = node.table.either([child, *(each for _, each in chosen)])
                 conditions = [condition for condition, _ in chosen]
                 ways.append(conjunction([*conditions, Items(low, high, allowed)]))
