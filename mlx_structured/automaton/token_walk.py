@@ -8,6 +8,7 @@ what tokens have in common after the lexeme is walked once.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, get_args
@@ -30,7 +31,8 @@ from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.style import Spelling
-from mlx_structured.vocabulary import Vocabulary
+from mlx_structured.vocabulary import TokenTrie, Vocabulary
+from mlx_structured.vocabulary.token_trie import NO_TOKEN
 
 Bitmap: TypeAlias = npt.NDArray[np.uint32]
 
@@ -81,6 +83,27 @@ class LongTokens(NamedTuple):
     bitmap: Bitmap
 
 
+class _TokenIds(dict[int, tuple[int, ...]]):
+    """Node -> the ids of the tokens that end there, made when a walk first comes by.
+
+    Most nodes are never looked at, and to make so many tuples at once takes long.
+    """
+
+    def __init__(self, trie: TokenTrie) -> None:
+        super().__init__()
+        self._token = trie.token.astype(np.int32).data
+        self._duplicates = trie.duplicates
+
+    def __missing__(self, node: int) -> tuple[int, ...]:
+        token = self._token[node]
+        if token >= 0:
+            ids: tuple[int, ...] = (token,)
+        else:
+            ids = () if token == NO_TOKEN else self._duplicates[-2 - token]
+        self[node] = ids
+        return ids
+
+
 class TokenWalk:
     """The walks of one vocabulary, memoised.
 
@@ -95,20 +118,16 @@ class TokenWalk:
         self._trie = trie
         self._size = len(trie.byte)
         self._bytes = trie.byte.tobytes()
-        self._first: list[int] = trie.first_child.tolist()
-        self._counts: list[int] = trie.child_count.tolist()
-        self._subtree: list[int] = trie.subtree_size.tolist()
-        tokens: list[int] = trie.token.tolist()
-        self._tokens: list[tuple[int, ...]] = [()] * self._size
+        self._first = trie.first_child.astype(np.int32).data
+        self._counts = trie.child_count.astype(np.int32).data
+        self._subtree = array("q", trie.subtree_size.astype(np.int64).tobytes())
+        self._tokens = _TokenIds(trie)
         self._node_of_token = np.full(self.words * 32, -1, np.int64)
-        for node, token in enumerate(tokens):
-            if token >= 0:
-                self._tokens[node] = (token,)
-            elif token < -1:
-                self._tokens[node] = tuple(trie.duplicates[-2 - token])
-                self._node_of_token[list(self._tokens[node])] = node
         single = trie.token >= 0
         self._node_of_token[trie.token[single]] = np.flatnonzero(single)
+        repeated = np.flatnonzero(trie.token < -1).tolist()
+        for node in repeated:
+            self._node_of_token[list(self._tokens[node])] = node
         self._children: list[dict[int, int] | None] = [None] * self._size
         self._parts: dict[int, tuple[int, ...]] = {}
         self._merged: dict[tuple[int, ...], int] = {}
@@ -117,7 +136,7 @@ class TokenWalk:
         self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self._buffer = np.zeros(self.words * 32, np.bool_)
-        self._duplicates = any(token < -1 for token in tokens)
+        self._duplicates = bool(repeated)
 
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
@@ -150,7 +169,7 @@ class TokenWalk:
             self._merged[parts] = node
             self._parts[node] = parts
             self._children.append(None)
-            self._tokens.append(tuple(token for part in parts for token in self._tokens[part]))
+            self._tokens[node] = tuple(token for part in parts for token in self._tokens[part])
             self._subtree.append(sum(self._subtree[part] for part in parts))
         return node
 
