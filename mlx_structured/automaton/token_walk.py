@@ -27,6 +27,7 @@ from mlx_structured.automaton.character_walk import (
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.utf8 import CharacterState
+from mlx_structured.automaton.whole_trie import walk_whole_trie
 from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
@@ -493,7 +494,10 @@ class TokenWalk:
         key = (plain, node)
         found = self._by_characters.get(key)
         if found is None:
-            levels = self._levels(plain, node)
+            if node:
+                levels = self._levels(plain, node)
+            else:
+                levels = walk_whole_trie(self._trie, plain, self._stops)
             found = CharacterWalk(levels, self._trie, self._node_of_token)
             if len(self._by_characters) >= MAX_CHARACTER_WALKS:
                 del self._by_characters[next(iter(self._by_characters))]
