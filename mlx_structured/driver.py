@@ -188,7 +188,7 @@ class JsonSchemaAcceptorDriver:
         if following is None:
             if token_id in self.vocabulary.eos_token_ids:
                 raise InvalidTokenError(token_id, "it ends the text, which is not complete yet")
-            text = self.vocabulary.tokens[token_id]
+            text = self.vocabulary.flat[token_id]
             raise InvalidTokenError(
                 token_id,
                 "it is no text" if text is None else f"its text {text!r} does not fit here",

@@ -87,7 +87,7 @@ class Guide:
     ) -> None:
         self.origin = origin
         self._walk = walk
-        self._tokens = vocabulary.tokens
+        self._tokens = vocabulary.flat
         self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
         self._finished.next = dict.fromkeys(self.eos, self._finished)
