@@ -11,7 +11,13 @@ from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
-from mlx_structured.languages.language import EVERYTHING, Language, complement, literals
+from mlx_structured.languages.language import (
+    EVERYTHING,
+    Language,
+    complement,
+    intersection,
+    literals,
+)
 from mlx_structured.languages.shapes import excluded_words
 
 FEW_KEYS = 32
@@ -37,15 +43,16 @@ class WrittenKeys:
     @property
     def texts(self) -> frozenset[str]:
         """All of them."""
-        found = self._texts
-        if found is None:
-            below = (
-                chr(character) + text
-                for character, child in self.children.items()
-                for text in child.texts
-            )
-            found = self._texts = frozenset(below) | ({""} if self.ends else frozenset())
-        return found
+        if self._texts is None:
+            found: list[str] = []
+            stack = [("", self)]
+            while stack:
+                text, node = stack.pop()
+                if node.ends:
+                    found.append(text)
+                stack += [(text + chr(each), child) for each, child in node.children.items()]
+            self._texts = frozenset(found)
+        return self._texts
 
     def with_key(self, key: str) -> WrittenKeys:
         """The set with one more text."""
@@ -90,6 +97,13 @@ class UnwrittenState:
     def stepwise(self) -> bool:
         """As the machine."""
         return self.machine.stepwise
+
+    @property
+    def language(self) -> Language | None:
+        """The texts as a language, where the machine is one."""
+        if not isinstance(self.machine, Language):
+            return None
+        return intersection(self.machine, complement(literals(self.written.texts)))
 
     def arcs(self) -> list[tuple[int, int, Machine]]:
         """(first code point, last code point, next state), in order."""
