@@ -90,6 +90,11 @@ class LongTokens(NamedTuple):
 _walks: WeakSet[TokenWalk] = WeakSet()
 
 
+def _size(reach: Reach) -> int:
+    """Bytes, by estimate."""
+    return 500 + 8 * len(reach.ids) + (0 if reach.bitmap is None else reach.bitmap.nbytes)
+
+
 class _TokenIds(dict[int, tuple[int, ...]]):
     """Node -> the ids of the tokens that end there, made when a walk first comes by.
 
@@ -148,6 +153,7 @@ class TokenWalk:
         self._duplicates = bool(repeated)
         self.memory = 0
         """Bytes that the walks take, by estimate."""
+        self._nodes_memory = 0
         self.generation = 0
         _walks.add(self)
 
@@ -157,18 +163,32 @@ class TokenWalk:
         Returns:
             How often that has happened: the number of a merged node is of one time only.
         """
-        if self.memory > CACHES.walks // len(_walks):
-            self.generation += 1
-            self.memory = 0
-            self._tokens.clear()
-            del self._subtree[self._size :]
-            self._children = [None] * self._size
-            self._parts.clear()
-            self._merged.clear()
-            self._by_characters.clear()
-            self._reached.clear()
-            self.arrived.clear()
+        most = CACHES.walks // len(_walks)
+        if self.memory > most:
+            # Walks of lexemes that nobody uses any more are gone already.
+            self.memory = self._nodes_memory + sum(
+                _size(reach) for by_node in self._reached.values() for reach in by_node.values()
+            )
+            if self.memory > most // 2:
+                self._forget()
         return self.generation
+
+    def _forget(self) -> None:
+        self.generation += 1
+        self.memory = self._nodes_memory = 0
+        self._tokens.clear()
+        del self._subtree[self._size :]
+        self._children = [None] * self._size
+        self._parts.clear()
+        self._merged.clear()
+        self._by_characters.clear()
+        self._reached.clear()
+        self.arrived.clear()
+
+    def _count(self, memory: int) -> None:
+        """Bytes of a node, by estimate."""
+        self.memory += memory
+        self._nodes_memory += memory
 
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
@@ -188,7 +208,7 @@ class TokenWalk:
                         grouped.setdefault(byte, []).append(child)
                 found = {byte: self.merge(nodes) for byte, nodes in grouped.items()}
             self._children[node] = found
-            self.memory += 100 + 80 * len(found)
+            self._count(100 + 80 * len(found))
         return found
 
     def merge(self, nodes: Iterable[int]) -> int:
@@ -199,7 +219,7 @@ class TokenWalk:
         node = self._merged.get(parts)
         if node is None:
             node = len(self._children)
-            self.memory += 500 + 40 * len(parts)
+            self._count(500 + 40 * len(parts))
             self._merged[parts] = node
             self._parts[node] = parts
             self._children.append(None)
@@ -280,9 +300,7 @@ class TokenWalk:
         found = by_node.get(node)
         if found is None:
             found = by_node[node] = self._walk(lexeme, node)
-            self.memory += 500 + 8 * len(found.ids)
-            if found.bitmap is not None:
-                self.memory += found.bitmap.nbytes
+            self.memory += _size(found)
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
