@@ -202,8 +202,8 @@ def decode(
     The arguments are those of ``mlx_lm.generate.generate_step``, with a driver at its start and
     its forcer. It ends after an EOS, after ``max_tokens``, or where only EOS could follow; then no
     EOS is sampled. A ``prompt_cache`` of the caller's has been fed the prompt and every token
-    whose response is out, forced ones maybe ahead of their responses; at the end all of them and,
-    if the document is complete, EOS.
+    whose response is out, forced ones maybe ahead of their responses (and the sampled one before
+    them, where an error ends it); at the end all of them and, if the document is complete, EOS.
     """
     _check_prompt(model, prompt, input_embeddings)
     cache = prompt_cache

@@ -128,7 +128,8 @@ def stream_generate(
             ``quantized_kv_start``, ``prompt_progress_callback``, ``input_embeddings``, ``stream``
             and, with a ``draft_model``, ``num_draft_tokens``: those of mlx-lm. After an
             interruption a ``prompt_cache`` has the tokens of all responses, and maybe forced ones
-            whose responses were still to come; at the end it has EOS, too, if the text is whole.
+            whose responses were still to come (after an error, maybe the sampled one before them,
+            too); at the end it has EOS, too, if the text is whole.
 
     Raises:
         TokenBudgetError: at once, if ``max_tokens`` is too few for any document that was found.
