@@ -81,7 +81,7 @@ def _whole_characters(text: bytes) -> str:
 
 
 def _spelled(ids: Sequence[int], vocabulary: Vocabulary) -> bytes:
-    tokens = vocabulary.tokens
+    tokens = vocabulary.flat
     return b"".join(tokens[i] or b"" for i in ids if i < vocabulary.size)
 
 

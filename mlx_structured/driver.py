@@ -12,7 +12,6 @@ import numpy.typing as npt
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
 from mlx_structured.automaton.budget import BudgetMasks
 from mlx_structured.automaton.forced_text import Encode, ForcedTokens, is_at_end
-from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.errors import InvalidTokenError, TokenBudgetError
@@ -188,7 +187,7 @@ class JsonSchemaAcceptorDriver:
         if following is None:
             if token_id in self.vocabulary.eos_token_ids:
                 raise InvalidTokenError(token_id, "it ends the text, which is not complete yet")
-            text = self.vocabulary.tokens[token_id]
+            text = self.vocabulary.flat[token_id]
             raise InvalidTokenError(
                 token_id,
                 "it is no text" if text is None else f"its text {text!r} does not fit here",
@@ -215,7 +214,7 @@ class JsonSchemaAcceptorDriver:
         state = self._states[-1]
         if state.is_finished or not state.is_accepting:
             return state.is_finished
-        with LEARNING, Work(self.acceptor.origin):
+        with LEARNING, self.acceptor.origin.work:
             return is_at_end(state.configurations)
 
     def tokens_to_complete(self) -> int:

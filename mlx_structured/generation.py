@@ -67,7 +67,7 @@ class Follower:
     def take(self, token: int) -> None:
         """Read a token."""
         self._driver.advance_token(token)
-        self._text += self._driver.vocabulary.tokens[token] or b""
+        self._text += self._driver.vocabulary.flat[token] or b""
 
     @property
     def is_complete(self) -> bool:

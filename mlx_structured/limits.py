@@ -90,25 +90,29 @@ class Budget:
     )
 
     def __init__(self, limits: Limits) -> None:
+        self._is_outermost = False
+        self.within: Budget | None = None
+        """A budget that pays for the same."""
+        self.restart(limits)
+
+    def restart(self, limits: Limits) -> None:
+        """Forget what was done; the time runs from now on."""
         self._limits = limits
         self.states = 0
         """States explored so far."""
         self.memory = 0
         """Bytes taken so far, by estimate."""
-        self._deadline = monotonic() + limits.seconds
-        self._next_look = min(LOOK_EVERY, limits.states + 1)
-        self._is_outermost = False
         self.is_spent = False
         """Whether more than that was asked for."""
-        self.within: Budget | None = None
-        """A budget that pays for the same."""
+        self._deadline = monotonic() + limits.seconds
+        self._next_look = min(LOOK_EVERY, limits.states + 1)
 
     def __enter__(self) -> Budget:
-        active = _ACTIVE.budget
+        active = ACTIVE.budget
         if active is not None:
             return active
         self._is_outermost = True
-        _ACTIVE.budget = self
+        ACTIVE.budget = self
         return self
 
     def __exit__(
@@ -119,7 +123,7 @@ class Budget:
     ) -> None:
         if self._is_outermost:
             self._is_outermost = False
-            _ACTIVE.budget = None
+            ACTIVE.budget = None
 
     def take(self, states: int, memory: int) -> None:
         """Count work that is about to be done.
@@ -165,10 +169,10 @@ class Portion:
         """Whether the work was given up."""
 
     def __enter__(self) -> Portion:
-        outer = self._outer = _ACTIVE.budget
+        outer = self._outer = ACTIVE.budget
         share = Budget(Limits(float("inf"), self._states, 2**62))
         share.within = outer
-        _ACTIVE.budget = share
+        ACTIVE.budget = share
         return self
 
     def __exit__(
@@ -177,7 +181,7 @@ class Portion:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        outer = _ACTIVE.budget = self._outer
+        outer = ACTIVE.budget = self._outer
         self.is_spent = isinstance(error, LimitExceededError)
         while outer is not None and self.is_spent:
             self.is_spent = not outer.is_spent
@@ -244,11 +248,13 @@ CACHES = CacheSizes(256 * MEBIBYTE)
 """The sizes of all caches of the process."""
 
 
-class _Active(threading.local):
+class ActiveBudget(threading.local):
+    """The budget that is active in a thread."""
+
     budget: Budget | None = None
 
 
-_ACTIVE = _Active()
+ACTIVE = ActiveBudget()
 
 
 def charge(states: int = 1, memory: int = 0) -> None:
@@ -261,6 +267,6 @@ def charge(states: int = 1, memory: int = 0) -> None:
     Raises:
         LimitExceededError: if it is more than is left.
     """
-    budget = _ACTIVE.budget
+    budget = ACTIVE.budget
     if budget is not None:
         budget.take(states, memory)

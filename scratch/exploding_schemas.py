@@ -359,17 +359,21 @@ def read_bytes(acceptor: Acceptor, text: bytes) -> tuple[bool, int]:
 
 
 def read_tokens(acceptor: Acceptor, text: bytes, vocabulary: Vocabulary) -> tuple[bool, int]:
-    """Whether the masks let the longest tokens of the text through, and their number."""
+    """Whether the masks let the text through, and its tokens: the longest that they allow."""
     driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
     ids = {token: number for number, token in enumerate(vocabulary.tokens) if token}
     position = count = 0
     while position < len(text):
-        size = next(n for n in range(16, 0, -1) if text[position : position + n] in ids)
-        token = ids[text[position : position + size]]
-        if not int(driver.select_valid_tokens()[token >> 5]) >> (token & 31) & 1:
+        mask = driver.select_valid_tokens()
+        sizes = range(min(16, len(text) - position), 0, -1)
+        read = (ids.get(text[position : position + size]) for size in sizes)
+        token = next(
+            (each for each in read if each and int(mask[each >> 5]) >> (each & 31) & 1), None
+        )
+        if token is None:
             return False, count
         driver.advance_token(token)
-        position += min(size, len(text) - position)
+        position += len(vocabulary.tokens[token] or b"")
         count += 1
     driver.select_valid_tokens()
     return driver.in_accepted_state(), count

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Any
 
-from mlx_structured.automaton.forgetting import Origin, Work
+from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Recording, join
 from mlx_structured.errors import LimitExceededError
@@ -53,7 +53,7 @@ class Acceptor:
         Raises:
             LimitExceededError: if finding out takes more than the limits allow.
         """
-        with LEARNING, Work(self.origin):
+        with LEARNING, self.origin.work:
             return accepts_end(advance(self.origin.begin(), _as_bytes(text)))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
@@ -62,7 +62,7 @@ class Acceptor:
         Raises:
             LimitExceededError: as :meth:`accepts`.
         """
-        with LEARNING, Work(self.origin):
+        with LEARNING, self.origin.work:
             return bool(advance(self.origin.begin(), _as_bytes(text)))
 
 

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING
 from mlx_structured.automaton.completion import NEVER, Completion, Completions
-from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
@@ -100,7 +99,7 @@ class BudgetMasks:
         Raises:
             LimitExceededError: if none are found with a bounded search.
         """
-        with LEARNING, Work(self._guide.origin):
+        with LEARNING, self._guide.origin.work:
             tokens = self._completion(state)
         if tokens is None:
             raise LimitExceededError(
@@ -127,7 +126,7 @@ class BudgetMasks:
             LimitExceededError: as :meth:`completion`.
             VocabularyError: as ``Guide.bitmap``.
         """
-        with LEARNING, Work(self._guide.origin):
+        with LEARNING, self._guide.origin.work:
             if self._generation != self._walk.make_room():
                 # The numbers of nodes are new ones.
                 self._groups.clear()
@@ -138,12 +137,12 @@ class BudgetMasks:
 
     def spell(self, text: bytes) -> tuple[int, ...] | None:
         """The fewest tokens that write the text; ``None`` if none can."""
-        with LEARNING, Work(self._guide.origin):
+        with LEARNING, self._guide.origin.work:
             return self._completions.spell(text)
 
     def fits(self, state: GuideState, budget: int) -> bool:
         """Whether the document can be completed from a state with so many tokens."""
-        with LEARNING, Work(self._guide.origin):
+        with LEARNING, self._guide.origin.work:
             tokens = self._completion(state)
             return tokens is not None and len(tokens) <= budget
 

@@ -131,65 +131,90 @@ class CharacterWalk:
         self._closed = np.flatnonzero(self._kind == CLOSED)
 
     def _find_characters(self, byte: npt.NDArray[np.uint8]) -> None:
-        """Level by level, what each node adds to its parent's characters.
+        """What each node adds to its parent's characters, and then, level by level, the sums.
 
         ``_low`` to ``_high`` are the code points that the last character can be, one where it is
         known; ``_before`` is the node before that character.
         """
-        shape = self._begin + 1
-        parents, kind = self._parents, self._kind
-        self._low = low = np.zeros(shape, np.int32)
-        self._high = high = np.zeros(shape, np.int32)
-        self._before = before = np.full(shape, self._begin, np.int32)
-        self._first = first = np.full(shape, NONE_YET, np.uint8)
-        self._count = count = np.zeros(shape, np.int32)
-        self._rest = rest = np.zeros((2, shape), np.uint64)
-        self._rest_wide = rest_wide = np.zeros(shape, np.bool_)
+        size = self._begin
+        above, kind = self._parents[:size], self._kind
+        now, was = kind[:size], kind[above]
         escapes = self._find_escapes(byte)
-        for level in self._levels:
-            above, read, now = parents[level], byte[level], kind[level]
-            was = kind[above]
-            single = (now == BETWEEN) & (was == BETWEEN)
-            lead = (now == INSIDE) & (was == BETWEEN)
-            tail = was == INSIDE
-            from_escape = (now == BETWEEN) & (was == ESCAPE)
-            new = single | lead | from_escape
-            low[level], high[level] = low[above], high[above]
-            low[level][single] = high[level][single] = read[single]
-            for position in (level.start + np.flatnonzero(from_escape)).tolist():
-                low[position] = high[position] = escapes[position]
-            value = read[lead].astype(np.int32)
-            long = np.where(value >= 0xF0, 3, np.where(value >= 0xE0, 2, 1))
-            start = (value & (0x3F >> long)) << 6 * long
-            low[level][lead] = np.maximum(start, _LOWEST[long])
-            high[level][lead] = np.minimum(start + (1 << 6 * long) - 1, 0x10FFFF)
-            self._narrow(level, tail, above, read)
-            before[level] = np.where((was == BETWEEN), above, before[above])
-            count[level] = count[above] + new
-            first[level], rest_wide[level] = first[above], rest_wide[above]
-            rest[:, level] = rest[:, above]
-            code = low[level]
-            begins = new & (first[above] == NONE_YET)
-            first[level][begins] = np.where(code < NOT_ASCII, code, NOT_ASCII)[begins]
-            goes_on = new & ~begins
-            rest_wide[level] |= goes_on & (code >= NOT_ASCII)
-            for half in (0, 1):
-                there = goes_on & (code >= 64 * half) & (code < 64 * half + 64)
-                bits = np.uint64(1) << (code[there] & 63).astype(np.uint64)
-                rest[half, level.start + np.flatnonzero(there)] |= bits
+        from_escape = np.zeros(size, np.bool_)
+        from_escape[list(escapes)] = True
+        between = was == BETWEEN
+        single = (now == BETWEEN) & between
+        lead = (now == INSIDE) & between
+        self._low = low = np.zeros(size + 1, np.int32)
+        np.copyto(low[:size], byte, where=single)
+        low[list(escapes)] = list(escapes.values())
+        self._high = low.copy()
+        self._find_ranges(lead, np.flatnonzero(was == INSIDE), byte)
+        self._before = before = self._parents.copy()
+        places = np.flatnonzero(~between)
+        ancestors = above[places]
+        while len(places):
+            ancestors = above[ancestors]
+            found = kind[ancestors] == BETWEEN
+            before[places[found]] = ancestors[found]
+            places, ancestors = places[~found], ancestors[~found]
+        self._sum_up(single | lead | from_escape)
 
-    def _narrow(self, level: slice, tail: Flags, above: Nodes, read: npt.NDArray[np.uint8]) -> None:
-        """What a continuation byte of UTF-8 leaves of the range of its character."""
-        places = level.start + np.flatnonzero(tail)
-        low, high = self._low[above[tail]], self._high[above[tail]]
+    def _find_ranges(self, lead: Flags, tails: Nodes, byte: npt.NDArray[np.uint8]) -> None:
+        """What the bytes of UTF-8 leave of the range of their character."""
+        low, high, parents = self._low, self._high, self._parents
+        places = np.flatnonzero(lead)
+        value = byte[places].astype(np.int32)
+        long = np.where(value >= 0xF0, 3, np.where(value >= 0xE0, 2, 1))
+        start = (value & (0x3F >> long)) << 6 * long
+        low[places] = np.maximum(start, _LOWEST[long])
+        high[places] = np.minimum(start + (1 << 6 * long) - 1, 0x10FFFF)
+        while len(tails):
+            reached = np.zeros(self._begin + 1, np.bool_)
+            reached[places] = True
+            is_next = reached[parents[tails]]
+            places, tails = tails[is_next], tails[~is_next]
+            self._narrow(places, byte[places])
+
+    def _narrow(self, places: Nodes, read: npt.NDArray[np.uint8]) -> None:
+        """What a continuation byte leaves of its parent's range."""
+        above = self._parents[places]
+        low, high = self._low[above], self._high[above]
         # The bits not read yet are those in which both ends of the range may still differ.
         left = np.where(high - low >= 1 << 12, 2, np.where(high - low >= 1 << 6, 1, 0))
-        left = np.where(self._kind[level][tail] == BETWEEN, 0, np.maximum(left, 1))
-        value = (read[tail].astype(np.int32) & 0x3F) << 6 * left
+        left = np.where(self._kind[places] == BETWEEN, 0, np.maximum(left, 1))
+        value = (read.astype(np.int32) & 0x3F) << 6 * left
         base = high >> 6 * (left + 1) << 6 * (left + 1)
         start = base + value
         self._low[places] = np.maximum(start, low)
         self._high[places] = np.minimum(start + (1 << 6 * left) - 1, high)
+
+    def _sum_up(self, new: Flags) -> None:
+        """The first character up to each node, the set of the others, and how many there are.
+
+        Arguments:
+            new: the nodes at which one more character is known, or begins.
+        """
+        size = self._begin
+        code = np.minimum(self._low[:size], NOT_ASCII)
+        # What a node adds depends on its character and on whether that is the first one.
+        kinds = np.where(self._before[:size] == size, 1, 2 + NOT_ASCII) + code
+        kinds *= new
+        own = np.zeros((3, size + 1), np.uint64)
+        for row, table in zip(own, _ADDED, strict=True):
+            np.take(table, kinds, out=row[:size], mode="clip")
+        sums, lower, upper = own
+        for level in self._levels:
+            above = self._parents[level]
+            sums[level] += sums.take(above)
+            lower[level] |= lower.take(above)
+            upper[level] |= upper.take(above)
+        self._rest = own[1:]
+        begun = (sums >> _FIRST_BITS).astype(np.uint8)
+        begun += (begun == 0) * np.uint8(NONE_YET + 1)
+        self._first = begun - np.uint8(1)
+        self._rest_wide = (sums & _WIDE_MASK) > 0
+        self._count = sums.astype(np.uint32).view(np.int32) & _COUNT_MASK
 
     def _find_escapes(self, byte: npt.NDArray[np.uint8]) -> dict[int, int]:
         """The characters that escapes write; those that are cut off are kept by their text."""
@@ -369,6 +394,28 @@ class CharacterWalk:
             fits[level] &= fits[self._parents[level]]
 
 
+def _added() -> npt.NDArray[np.uint64]:
+    """What a character adds: to the sums, and as bits to both halves of the set of characters.
+
+    Columns: no character, then ASCII and all others as the first one, then the same as a later
+    one. Three small numbers make one sum, so that an addition for each level is enough for all of
+    them: how many characters, from bit 24 on how many of the later ones are not ASCII, and from bit
+    48 on the first one, plus 1.
+    """
+    table = np.zeros((3, 1 + 2 * (NOT_ASCII + 1)), np.uint64)
+    table[0, 1:] = 1
+    for code in range(NOT_ASCII + 1):
+        table[0, 1 + code] += np.uint64((code + 1) << 48)
+        if code < NOT_ASCII:
+            table[1 + code // 64, 2 + NOT_ASCII + code] = np.uint64(1 << code % 64)
+    table[0, -1] += np.uint64(1 << 24)
+    return table
+
+
+_ADDED = _added()
+_FIRST_BITS = np.uint64(48)
+_WIDE_MASK = np.uint64(((1 << 24) - 1) << 24)
+_COUNT_MASK = np.int32((1 << 24) - 1)
 _LOWEST = np.array([0, 0x80, 0x800, 0x10000], np.int32)
 _ANY_WIDE: Ranges = ((NOT_ASCII, 0xD7FF), (0xE000, 0x10FFFF))
 

@@ -21,6 +21,8 @@ from mlx_structured.automaton.link import Configuration, Link, Network, Recordin
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
+from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
+from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.language import (
     Language,
@@ -38,6 +40,9 @@ MAX_STEPS = 10_000
 
 MAX_STATES = 500
 """States of one lexeme in which its shortest text is looked for; after that any text will do."""
+
+MOST_CHARACTERS = 32
+"""Of a range of characters that lead to the same, so many are tried."""
 
 _PENALTY = 24
 _LONGEST_COUNTED = 8
@@ -199,7 +204,15 @@ class _Search:
             for _, label, name in sorted(names):
                 yield _quoted(name), -label
             return
-        yield self._text(lexeme)
+        if isinstance(lexeme, QuoteState) and _language(lexeme) is None:
+            # One text for each label, as each may leave something else to hold.
+            labels: set[Hashable] = set()
+            for word in _told_apart(lexeme, distinct=True):
+                if word[1] not in labels:
+                    labels.add(word[1])
+                    yield word
+        else:
+            yield self._text(lexeme)
         if varied:
             yield from _more_texts(lexeme)
 
@@ -236,10 +249,14 @@ def _quoted(text: str) -> bytes:
 
 def _short_text(lexeme: LexemeState) -> Word:
     """A short text of a lexeme that isn't a choice of names, and as what it ends."""
-    if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, Language):
-        return _quoted(example(lexeme.body.machine)), DONE
-    if isinstance(lexeme, StringState) and isinstance(lexeme.machine, Language):
-        return _quoted(example(lexeme.machine))[1:], DONE
+    if isinstance(lexeme, (QuoteState, StringState)):
+        begun = isinstance(lexeme, StringState)
+        language = _language(lexeme)
+        if language is not None:
+            return _quoted(example(language))[begun:], DONE
+        told_apart = next(_told_apart(lexeme, distinct=True), None)
+        if told_apart is not None:
+            return told_apart[0][begun:], told_apart[1]
     if isinstance(lexeme, IntegerState):
         for text in _integers(lexeme):
             label = _label_after(lexeme, text)
@@ -264,12 +281,49 @@ def _texts_by_length(lexeme: LexemeState, *, distinct: bool) -> Iterator[Word]:
                 queue.append((text + bytes([byte]), after))
 
 
+def _machine(lexeme: QuoteState | StringState) -> Machine:
+    return lexeme.body.machine if isinstance(lexeme, QuoteState) else lexeme.machine
+
+
+def _language(lexeme: LexemeState) -> Language | None:
+    """The texts of a string's lexeme, if it doesn't tell them apart."""
+    if not isinstance(lexeme, (QuoteState, StringState)):
+        return None
+    machine = _machine(lexeme)
+    if isinstance(machine, Language):
+        return machine
+    return machine.language if isinstance(machine, UnwrittenState) else None
+
+
+def _told_apart(lexeme: QuoteState | StringState, *, distinct: bool) -> Iterator[Word]:
+    """The shortest texts of a machine; if ``distinct``, only one that leads to each state."""
+    start = _machine(lexeme)
+    queue = deque([("", start)])
+    seen = {start}
+    for _ in range(MAX_STATES):
+        if not queue:
+            return
+        text, at = queue.popleft()
+        label = machine_label(at)
+        if label is not None:
+            yield _quoted(text), label
+        for low, high, after in language_arcs(at) if isinstance(at, Language) else at.arcs():
+            if not distinct or after not in seen:
+                seen.add(after)
+                first = max(low, min(high, 0x61))
+                last = first if distinct else min(high, first + MOST_CHARACTERS)
+                queue += [(text + chr(point), after) for point in range(first, last + 1)]
+
+
 def _more_texts(lexeme: LexemeState) -> Iterator[Word]:
     """More texts of a lexeme that isn't a choice of names."""
-    if not isinstance(lexeme, QuoteState) or not isinstance(lexeme.body.machine, Language):
-        yield from _texts_by_length(lexeme, distinct=False)
+    rest = _language(lexeme) if isinstance(lexeme, QuoteState) else None
+    if rest is None:
+        if isinstance(lexeme, QuoteState):
+            yield from _told_apart(lexeme, distinct=False)
+        else:
+            yield from _texts_by_length(lexeme, distinct=False)
         return
-    rest = lexeme.body.machine
     while not is_empty(rest):
         text = example(rest)
         yield _quoted(text), DONE

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.budget import BudgetMasks
-from mlx_structured.automaton.forgetting import Work
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.token_walk import TokenWalk
@@ -75,7 +74,7 @@ class ForcedTokens:
         """
         found = self._after.get(state)
         if found is None:
-            with LEARNING, Work(self._guide.origin):
+            with LEARNING, self._guide.origin.work:
                 found = self._after[state] = self._find(state)
         return found
 

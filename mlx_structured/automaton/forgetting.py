@@ -15,7 +15,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 from mlx_structured.automaton.link import Configuration
-from mlx_structured.limits import CACHES, Budget, Limits
+from mlx_structured.limits import ACTIVE, CACHES, Budget, Limits
 
 
 class Learner(Protocol):
@@ -48,6 +48,7 @@ class Origin:
         self.memory = memory
         """Bytes learned, by estimate."""
         self.last_used = 0
+        self.work = Work(self)
         self._learners: WeakSet[Learner] = WeakSet()
         with _REGISTERING:
             _origins.add(self)
@@ -80,14 +81,24 @@ class Origin:
 class Work(Budget):
     """The budget of a step or a text, which counts what was learned when it ends.
 
-    ``LEARNING`` must be held.
+    One for all steps of an acceptor. ``LEARNING`` must be held.
     """
 
-    __slots__ = ("_origin",)
+    __slots__ = ("_inner", "_origin")
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin.limits)
         self._origin = origin
+        self._inner = 0
+
+    def __enter__(self) -> Budget:
+        active = ACTIVE.budget
+        if active is not None:
+            self._inner += 1
+            return active
+        self.restart(self._origin.limits)
+        ACTIVE.budget = self
+        return self
 
     def __exit__(
         self,
@@ -95,7 +106,10 @@ class Work(Budget):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        super().__exit__(kind, error, traceback)
+        if self._inner:
+            self._inner -= 1
+            return
+        ACTIVE.budget = None
         if self.memory:
             self._origin.learned(self.memory)
 

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
-from mlx_structured.automaton.forgetting import Origin, Work
+from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
 from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
@@ -87,7 +87,7 @@ class Guide:
     ) -> None:
         self.origin = origin
         self._walk = walk
-        self._tokens = vocabulary.tokens
+        self._tokens = vocabulary.flat
         self.eos = frozenset(vocabulary.eos_token_ids)
         self._finished = GuideState((), is_finished=True)
         self._finished.next = dict.fromkeys(self.eos, self._finished)
@@ -109,7 +109,7 @@ class Guide:
         """The state before the first token."""
         start = self._start
         if start is None:
-            with LEARNING, Work(self.origin):
+            with LEARNING, self.origin.work:
                 start = self._start = self._state(self.origin.begin())
         return start
 
@@ -134,7 +134,7 @@ class Guide:
             return state.next[token_id]
         except KeyError:
             pass
-        with LEARNING, Work(self.origin):
+        with LEARNING, self.origin.work:
             text = self._tokens[token_id]
             reached = advance(state.configurations, text) if text else ()
             following = self._state(reached) if reached else None
@@ -159,7 +159,7 @@ class Guide:
             VocabularyError: if no token of the vocabulary can go on although the text must.
             LimitExceededError: as :meth:`advance`.
         """
-        with LEARNING, Work(self.origin):
+        with LEARNING, self.origin.work:
             if self._generation != self._walk.make_room():
                 self._crossings.clear()
                 self._generation = self._walk.generation

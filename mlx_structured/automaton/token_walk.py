@@ -8,6 +8,7 @@ what tokens have in common after the lexeme is walked once.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -27,13 +28,15 @@ from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeSt
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.utf8 import CharacterState
+from mlx_structured.automaton.whole_trie import walk_whole_trie
 from mlx_structured.automaton.words_lexeme import OtherWordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
-from mlx_structured.vocabulary import Vocabulary
+from mlx_structured.vocabulary import TokenTrie, Vocabulary
+from mlx_structured.vocabulary.token_trie import NO_TOKEN
 
 Bitmap: TypeAlias = npt.NDArray[np.uint32]
 
@@ -87,6 +90,32 @@ class LongTokens(NamedTuple):
 _walks: WeakSet[TokenWalk] = WeakSet()
 
 
+def _size(reach: Reach) -> int:
+    """Bytes, by estimate."""
+    return 500 + 8 * len(reach.ids) + (0 if reach.bitmap is None else reach.bitmap.nbytes)
+
+
+class _TokenIds(dict[int, tuple[int, ...]]):
+    """Node -> the ids of the tokens that end there, made when a walk first comes by.
+
+    Most nodes are never looked at, and to make so many tuples at once takes long.
+    """
+
+    def __init__(self, trie: TokenTrie) -> None:
+        super().__init__()
+        self._token = trie.token.astype(np.int32).data
+        self._duplicates = trie.duplicates
+
+    def __missing__(self, node: int) -> tuple[int, ...]:
+        token = self._token[node]
+        if token >= 0:
+            ids: tuple[int, ...] = (token,)
+        else:
+            ids = () if token == NO_TOKEN else self._duplicates[-2 - token]
+        self[node] = ids
+        return ids
+
+
 class TokenWalk:
     """The walks of one vocabulary, memoised.
 
@@ -101,20 +130,16 @@ class TokenWalk:
         self._trie = trie
         self._size = len(trie.byte)
         self._bytes = trie.byte.tobytes()
-        self._first: list[int] = trie.first_child.tolist()
-        self._counts: list[int] = trie.child_count.tolist()
-        self._subtree: list[int] = trie.subtree_size.tolist()
-        tokens: list[int] = trie.token.tolist()
-        self._tokens: list[tuple[int, ...]] = [()] * self._size
+        self._first = trie.first_child.astype(np.int32).data
+        self._counts = trie.child_count.astype(np.int32).data
+        self._subtree = array("q", trie.subtree_size.astype(np.int64).tobytes())
+        self._tokens = _TokenIds(trie)
         self._node_of_token = np.full(self.words * 32, -1, np.int64)
-        for node, token in enumerate(tokens):
-            if token >= 0:
-                self._tokens[node] = (token,)
-            elif token < -1:
-                self._tokens[node] = tuple(trie.duplicates[-2 - token])
-                self._node_of_token[list(self._tokens[node])] = node
         single = trie.token >= 0
         self._node_of_token[trie.token[single]] = np.flatnonzero(single)
+        repeated = np.flatnonzero(trie.token < -1).tolist()
+        for node in repeated:
+            self._node_of_token[list(self._tokens[node])] = node
         self._children: list[dict[int, int] | None] = [None] * self._size
         self._parts: dict[int, tuple[int, ...]] = {}
         self._merged: dict[tuple[int, ...], int] = {}
@@ -125,9 +150,10 @@ class TokenWalk:
         self.arrived: WeakKeyDictionary[LexemeState, dict[int, list[Any]]] = WeakKeyDictionary()
         """Where the tokens below a node lead, for whoever asks :meth:`arrivals` for it."""
         self._buffer = np.zeros(self.words * 32, np.bool_)
-        self._duplicates = any(token < -1 for token in tokens)
+        self._duplicates = bool(repeated)
         self.memory = 0
         """Bytes that the walks take, by estimate."""
+        self._nodes_memory = 0
         self.generation = 0
         _walks.add(self)
 
@@ -137,17 +163,32 @@ class TokenWalk:
         Returns:
             How often that has happened: the number of a merged node is of one time only.
         """
-        if self.memory > CACHES.walks // len(_walks):
-            self.generation += 1
-            self.memory = 0
-            del self._tokens[self._size :], self._subtree[self._size :]
-            self._children = [None] * self._size
-            self._parts.clear()
-            self._merged.clear()
-            self._by_characters.clear()
-            self._reached.clear()
-            self.arrived.clear()
+        most = CACHES.walks // len(_walks)
+        if self.memory > most:
+            # Walks of lexemes that nobody uses any more are gone already.
+            self.memory = self._nodes_memory + sum(
+                _size(reach) for by_node in self._reached.values() for reach in by_node.values()
+            )
+            if self.memory > most // 2:
+                self._forget()
         return self.generation
+
+    def _forget(self) -> None:
+        self.generation += 1
+        self.memory = self._nodes_memory = 0
+        self._tokens.clear()
+        del self._subtree[self._size :]
+        self._children = [None] * self._size
+        self._parts.clear()
+        self._merged.clear()
+        self._by_characters.clear()
+        self._reached.clear()
+        self.arrived.clear()
+
+    def _count(self, memory: int) -> None:
+        """Bytes of a node, by estimate."""
+        self.memory += memory
+        self._nodes_memory += memory
 
     def children(self, node: int) -> Mapping[int, int]:
         """Byte -> child node."""
@@ -167,7 +208,7 @@ class TokenWalk:
                         grouped.setdefault(byte, []).append(child)
                 found = {byte: self.merge(nodes) for byte, nodes in grouped.items()}
             self._children[node] = found
-            self.memory += 100 + 80 * len(found)
+            self._count(100 + 80 * len(found))
         return found
 
     def merge(self, nodes: Iterable[int]) -> int:
@@ -178,11 +219,11 @@ class TokenWalk:
         node = self._merged.get(parts)
         if node is None:
             node = len(self._children)
-            self.memory += 500 + 40 * len(parts)
+            self._count(500 + 40 * len(parts))
             self._merged[parts] = node
             self._parts[node] = parts
             self._children.append(None)
-            self._tokens.append(tuple(token for part in parts for token in self._tokens[part]))
+            self._tokens[node] = tuple(token for part in parts for token in self._tokens[part])
             self._subtree.append(sum(self._subtree[part] for part in parts))
         return node
 
@@ -259,9 +300,7 @@ class TokenWalk:
         found = by_node.get(node)
         if found is None:
             found = by_node[node] = self._walk(lexeme, node)
-            self.memory += 500 + 8 * len(found.ids)
-            if found.bitmap is not None:
-                self.memory += found.bitmap.nbytes
+            self.memory += _size(found)
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
@@ -522,7 +561,10 @@ class TokenWalk:
         key = (plain, node)
         found = self._by_characters.get(key)
         if found is None:
-            levels = self._levels(plain, node)
+            if node:
+                levels = self._levels(plain, node)
+            else:
+                levels = walk_whole_trie(self._trie, plain, self._stops)
             found = CharacterWalk(levels, self._trie, self._node_of_token)
             if len(self._by_characters) >= MAX_CHARACTER_WALKS:
                 del self._by_characters[next(iter(self._by_characters))]

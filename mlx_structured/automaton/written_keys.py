@@ -7,38 +7,52 @@ others, so that an object of many keys takes time in proportion to its text.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
-from mlx_structured.languages.language import EVERYTHING, Language, complement, literals
+from mlx_structured.languages.language import (
+    EVERYTHING,
+    Language,
+    complement,
+    intersection,
+    literals,
+)
 from mlx_structured.languages.shapes import excluded_words
 
 FEW_KEYS = 32
-"""So many keys written are left out together with those that are named."""
+SHORT_KEY = 64
+"""So many keys of so many characters are left out together with those that are named."""
 
 
 class WrittenKeys:
     """A set of texts. Equal ones are the same object."""
 
-    __slots__ = ("__weakref__", "children", "ends", "size")
+    __slots__ = ("__weakref__", "_texts", "children", "ends", "longest", "size")
 
     def __init__(self, ends: bool, children: dict[int, WrittenKeys]) -> None:
         self.ends = ends
         self.children = children
+        self._texts: frozenset[str] | None = None
+        self.longest: int = max((child.longest + 1 for child in children.values()), default=0)
         self.size: int = ends + sum(child.size for child in children.values())
 
     def __bool__(self) -> bool:
         return self.ends or bool(self.children)
 
-    def texts(self) -> Iterator[str]:
+    @property
+    def texts(self) -> frozenset[str]:
         """All of them."""
-        stack = [("", self)]
-        while stack:
-            text, node = stack.pop()
-            if node.ends:
-                yield text
-            stack += [(text + chr(each), child) for each, child in node.children.items()]
+        if self._texts is None:
+            found: list[str] = []
+            stack = [("", self)]
+            while stack:
+                text, node = stack.pop()
+                if node.ends:
+                    found.append(text)
+                stack += [(text + chr(each), child) for each, child in node.children.items()]
+            self._texts = frozenset(found)
+        return self._texts
 
     def with_key(self, key: str) -> WrittenKeys:
         """The set with one more text."""
@@ -84,6 +98,13 @@ class UnwrittenState:
         """As the machine."""
         return self.machine.stepwise
 
+    @property
+    def language(self) -> Language | None:
+        """The texts as a language, where the machine is one."""
+        if not isinstance(self.machine, Language):
+            return None
+        return intersection(self.machine, complement(literals(self.written.texts)))
+
     def arcs(self) -> list[tuple[int, int, Machine]]:
         """(first code point, last code point, next state), in order."""
         children = self.written.children
@@ -110,10 +131,10 @@ def unwritten(machine: Machine, written: WrittenKeys) -> Machine | None:
     """The texts of a machine but those written; ``None`` if there is no other."""
     if not written:
         return machine
-    if isinstance(machine, Language) and written.size <= FEW_KEYS:
+    if isinstance(machine, Language) and written.size <= FEW_KEYS and written.longest <= SHORT_KEY:
         words = frozenset() if machine is EVERYTHING else excluded_words(machine)
         if words is not None:
-            return complement(literals(words.union(written.texts())))
+            return complement(literals(words | written.texts))
     key = (machine, written)
     found = _states.get(key)
     if found is None:

@@ -149,11 +149,12 @@ class OutcomeState:
     here, ``None`` where it may not.
     """
 
-    __slots__ = ("__weakref__", "_formula", "_outcomes", "label")
+    __slots__ = ("__weakref__", "_arcs", "_formula", "_outcomes", "label")
 
     def __init__(self, outcomes: StringOutcomes, formula: Formula, label: Formula | None) -> None:
         self._outcomes = outcomes
         self._formula = formula
+        self._arcs: list[tuple[int, int, StringState]] | None = None
         self.label = label
 
     @property
@@ -169,7 +170,9 @@ class OutcomeState:
 
     def arcs(self) -> list[tuple[int, int, OutcomeState]]:
         """(first code point, last code point, next state), in order."""
-        return self._outcomes.arcs(self._formula)
+        if self._arcs is None:
+            self._arcs = self._outcomes.arcs(self._formula)
+        return self._arcs
 
 
 def within(language: Language) -> Formula:

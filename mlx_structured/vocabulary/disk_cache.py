@@ -26,7 +26,7 @@ from mlx_structured.vocabulary.token_trie import TokenTrie
 logger = logging.getLogger(__name__)
 
 # Part of every key: raise it whenever other bytes, nodes or arrays come out of the same tokenizer.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAGIC = b"mlx-structured vocabulary\n\0\0\0\0\0\0"
 _INT32_ARRAYS = 9
 _UINT8_ARRAYS = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +38,21 @@ class FlatTokens:
         """Number of bytes of each token, int32."""
         return np.diff(self.offsets)
 
+    def __len__(self) -> int:
+        """The number of token ids."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> bytes | None:
+        """The bytes of a token id (not negative), ``None`` if it is never text."""
+        data, ends = self._views
+        return data[ends[index] : ends[index + 1]] or None
+
+    @cached_property
+    def _views(self) -> tuple[bytes, memoryview]:
+        # Elements of a memoryview are plain integers, and take a third of the time of an array's.
+        return self.data.tobytes(), self.offsets.astype(np.int32).data
+
     def split(self) -> tuple[bytes | None, ...]:
         """One ``bytes`` a token id, ``None`` for those that are never text."""
-        data = self.data.tobytes()
-        return tuple(data[start:end] or None for start, end in pairwise(self.offsets.tolist()))
+        data, ends = self._views
+        return tuple(data[start:end] or None for start, end in pairwise(ends.tolist()))

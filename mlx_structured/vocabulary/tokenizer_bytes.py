@@ -8,6 +8,8 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 from mlx_structured.errors import VocabularyError
+from mlx_structured.vocabulary.flat_tokens import FlatTokens
+from mlx_structured.vocabulary.model_pieces import model_pieces
 from mlx_structured.vocabulary.piece_bytes import (
     byte_alphabet,
     byte_level_bytes,
@@ -97,11 +99,11 @@ def token_source(tokenizer: Any) -> TokenSource:
         return _known(_tekken_tokens(tokenizer))
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
-        return _fast_source(tokenizer, backend.to_str())
+        return _fast_source(tokenizer, backend)
     return _known(_slow_tokens(tokenizer))
 
 
-def check_against_decode(tokenizer: Any, tokens: tuple[bytes | None, ...]) -> None:
+def check_against_decode(tokenizer: Any, tokens: FlatTokens) -> None:
     """Compares the tokens with what an unwrapped tokenizer's own ``decode`` makes of some of them.
 
     Catches classes that do more than their decoder says (mlx-lm's ``NewlineTokenizer``).
@@ -125,12 +127,19 @@ def check_against_decode(tokenizer: Any, tokens: tuple[bytes | None, ...]) -> No
             )
 
 
-def _fast_source(tokenizer: Any, serialised: str) -> TokenSource:
+def _fast_source(tokenizer: Any, backend: Any) -> TokenSource:
     special_ids = sorted(_special_ids(tokenizer))
+    special = repr(special_ids).encode()
+    pieces = model_pieces(backend)
+    if pieces is not None:
+        return TokenSource(
+            (*pieces.content, special), lambda: tokens_from_json(pieces.document(), special_ids)
+        )
+    serialised: str = backend.to_str()
     # Truncation and padding stand first, change from call to call and don't touch the tokens.
     _, _, content = serialised.partition('"added_tokens":')
     return TokenSource(
-        ((content or serialised).encode(), repr(special_ids).encode()),
+        ((content or serialised).encode(), special),
         lambda: tokens_from_json(json.loads(serialised), special_ids),
     )
 

@@ -7,6 +7,7 @@ import operator
 import threading
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -43,9 +44,8 @@ class Vocabulary:
 
     Attributes:
         size: number of token ids.
-        tokens: one ``bytes`` or ``None`` a token id.
         eos_token_ids: ascending and distinct.
-        flat: the same tokens as two arrays.
+        flat: the tokens as two arrays; ``flat[id]`` is one of them, with no need of ``tokens``.
         trie: all tokens that are text.
         fingerprint: a hash (hexadecimal) of tokens and EOS ids, the same in every process.
         longest: number of bytes of the longest token.
@@ -56,7 +56,6 @@ class Vocabulary:
     """
 
     size: int
-    tokens: tuple[bytes | None, ...]
     eos_token_ids: tuple[int, ...]
     flat: FlatTokens
     trie: TokenTrie
@@ -116,7 +115,7 @@ class Vocabulary:
                 flat, trie = _prepare(inner, eos)
                 vocabulary = cls.__new__(cls)
                 vocabulary._fill(flat, trie, eos)
-                check_against_decode(inner, vocabulary.tokens)
+                check_against_decode(inner, flat)
                 while len(vocabularies) >= _PREPARED_PER_TOKENIZER:
                     del vocabularies[next(iter(vocabularies))]
                 vocabularies[state] = vocabulary
@@ -128,7 +127,6 @@ class Vocabulary:
         digest.update(flat.data.tobytes())
         for name, value in (
             ("size", len(flat.offsets) - 1),
-            ("tokens", flat.split()),
             ("eos_token_ids", eos),
             ("flat", flat),
             ("trie", trie),
@@ -136,6 +134,11 @@ class Vocabulary:
             ("longest", int(np.max(flat.lengths))),
         ):
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def tokens(self) -> tuple[bytes | None, ...]:
+        """One ``bytes`` or ``None`` a token id, made when first asked for."""
+        return self.flat.split()
 
     def __len__(self) -> int:
         """The number of token ids."""
