@@ -177,9 +177,9 @@ class JsonSchemaAcceptorDriver:
         if buffer is None or buffer[:3] != (data_ptr, numel, element_size):
             words = (self.vocabulary.size + 31) // 32
             buffer = self._buffer = _open_buffer(data_ptr, numel, element_size, words)
-        buffer[3][:] = self.select_valid_tokens()  # type: ignore[call-overload]
-        if buffer[4]:
-            buffer[4][:] = buffer[5]
+        buffer.mask[:] = self.select_valid_tokens()  # type: ignore[call-overload]
+        if buffer.rest:
+            buffer.rest[:] = buffer.zeros
 
     def advance_token(self, token_id: int) -> None:
         """Go on with a token.

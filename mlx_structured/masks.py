@@ -15,9 +15,6 @@ from mlx_structured import metal_mask
 from mlx_structured.errors import EmptyMaskError
 from mlx_structured.limits import CACHES
 
-DEFAULT_CACHE_BYTES = CACHES.masks
-"""What :data:`MASK_CACHE` may hold: about 450 masks of 128k tokens, or 230 of 248k."""
-
 
 def _check_bitmap(bitmap: NDArray[np.uint32]) -> None:
     if not isinstance(bitmap, np.ndarray):
@@ -65,7 +62,8 @@ class MaskCache:
     the cache keeps it alive. One that can be written to is found by its content.
 
     Arguments:
-        capacity: bytes that the masks, and the bitmaps they are found by, may take together.
+        capacity: bytes that the masks, and the bitmaps they are found by, may take together; or a
+            function that says how many they are now.
         make: makes a mask of a bitmap and the number of tokens; a boolean one if it isn't given.
 
     Raises:
@@ -74,12 +72,12 @@ class MaskCache:
 
     def __init__(
         self,
-        capacity: int = DEFAULT_CACHE_BYTES,
+        capacity: int | Callable[[], int],
         make: Callable[[NDArray[np.uint32], int], mx.array] = _expand,
     ) -> None:
-        if capacity < 0:
+        if not callable(capacity) and capacity < 0:
             raise ValueError(f"capacity must not be negative: {capacity}")
-        self.capacity = capacity
+        self._capacity = capacity
         self._make = make
         self._nbytes = 0
         self._masks: OrderedDict[
@@ -89,6 +87,11 @@ class MaskCache:
 
     def __len__(self) -> int:
         return len(self._masks)
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that may be held."""
+        return self._capacity() if callable(self._capacity) else self._capacity
 
     @property
     def nbytes(self) -> int:
@@ -117,20 +120,21 @@ class MaskCache:
         _check_allows_any(bitmap, vocab_size)
         mask = self._make(bitmap, vocab_size)
         size = mask.nbytes + bitmap.nbytes
-        if size <= self.capacity:
-            with self._lock:
-                if key not in self._masks:
-                    self._nbytes += size
-                    self._masks[key] = (mask, None if by_content else bitmap, size)
-                while self._nbytes > self.capacity:
-                    self._nbytes -= self._masks.popitem(last=False)[1][2]
+        capacity = self.capacity
+        with self._lock:
+            if size <= capacity and key not in self._masks:
+                self._nbytes += size
+                self._masks[key] = (mask, None if by_content else bitmap, size)
+            while self._nbytes > capacity:
+                self._nbytes -= self._masks.popitem(last=False)[1][2]
         return mask
 
 
-MASK_CACHE = MaskCache()
-"""The cache behind :func:`create_mask`. Its ``capacity`` may be changed."""
+MASK_CACHE = MaskCache(lambda: CACHES.masks)
+"""The cache behind :func:`create_mask`: by default about 450 masks of 128k tokens, or 230 of 248k.
+"""
 
-PACKED_CACHE = MaskCache(CACHES.packed_masks, make=_packed)
+PACKED_CACHE = MaskCache(lambda: CACHES.packed_masks, make=_packed)
 """The cache of bitmaps on a Metal device, behind :func:`mask_logits`."""
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mlx_structured import masks
 from mlx_structured.errors import EmptyMaskError
+from mlx_structured.limits import CACHES
 from mlx_structured.masks import (
-    DEFAULT_CACHE_BYTES,
     MASK_CACHE,
     MaskCache,
     apply_token_mask,
@@ -135,7 +135,7 @@ def test_a_bitmap_changed_between_calls_gives_its_new_mask():
 
 
 def test_a_bitmap_in_the_place_of_a_dead_one_gets_its_own_mask():
-    cache = MaskCache()
+    cache = MaskCache(100_000)
     for token in range(200):
         bitmap = bitmap_of([token], 256)
         assert allowed_tokens(cache.get(bitmap, 256)) == [token]
@@ -177,7 +177,7 @@ def test_a_mask_larger_than_the_cache_is_still_right():
 
 
 def test_a_cleared_cache_holds_nothing():
-    cache = MaskCache()
+    cache = MaskCache(100_000)
     bitmap = bitmap_of([1], 64)
     mask = cache.get(bitmap, 64)
     cache.clear()
@@ -185,8 +185,12 @@ def test_a_cleared_cache_holds_nothing():
     assert cache.get(bitmap, 64) is not mask
 
 
-def test_create_mask_uses_the_cache_with_its_documented_size():
-    assert MASK_CACHE.capacity == DEFAULT_CACHE_BYTES == 64 * 2**20
+def test_create_mask_uses_a_quarter_of_what_all_caches_may_hold(monkeypatch):
+    assert MASK_CACHE.capacity == 64 * 2**20
+    create_mask(bitmap_of([1], 64), 64)
+    monkeypatch.setattr(CACHES, "total", 0)
+    create_mask(bitmap_of([2], 64), 64)
+    assert (len(MASK_CACHE), MASK_CACHE.nbytes) == (0, 0)
 
 
 def test_a_mask_made_in_one_thread_works_in_others():
@@ -234,7 +238,7 @@ def test_threads_that_share_a_small_cache_get_their_own_masks():
 
 
 def test_a_mask_that_two_threads_make_at_once_is_counted_once(monkeypatch):
-    cache = MaskCache()
+    cache = MaskCache(100_000)
     bitmap = bitmap_of([9], 320)
     expand = masks._expand
 

@@ -42,11 +42,11 @@ class StringOutcomes:
 
     def __init__(self, formula: Formula, may_follow: Callable[[Formula], bool]) -> None:
         self._may_follow = may_follow
-        self._states: dict[Formula, StringState] = {}
+        self._states: dict[Formula, OutcomeState] = {}
         self._alive: dict[Formula, bool] = {}
         self._formula = replaced(formula, _simplified)
 
-    def start(self) -> StringState | None:
+    def start(self) -> OutcomeState | None:
         """The state before the first character, if there is such a string."""
         return self._state(self._formula) if self.is_alive(self._formula) else None
 
@@ -65,7 +65,7 @@ class StringOutcomes:
         level = [("", state)] if (state := self.start()) is not None else []
         while level:
             found += [(text, each.label) for text, each in level if each.label is not None]
-            following: list[tuple[str, StringState]] = []
+            following: list[tuple[str, OutcomeState]] = []
             for text, each in level:
                 for low, high, after in each.arcs():
                     # Each beginning is the beginning of some string.
@@ -91,15 +91,15 @@ class StringOutcomes:
 
         return replaced(self._formula, change)
 
-    def _state(self, formula: Formula) -> StringState:
+    def _state(self, formula: Formula) -> OutcomeState:
         state = self._states.get(formula)
         if state is None:
             left = _ended(formula)
             label = left if left is not FALSE and self._may_follow(left) else None
-            state = self._states[formula] = StringState(self, formula, label)
+            state = self._states[formula] = OutcomeState(self, formula, label)
         return state
 
-    def arcs(self, formula: Formula) -> list[tuple[int, int, StringState]]:
+    def arcs(self, formula: Formula) -> list[tuple[int, int, OutcomeState]]:
         """(first code point, last code point, next state), in order, without dead ends."""
         return sorted(
             (
@@ -145,7 +145,7 @@ class StringOutcomes:
                     queue.append(following)
 
 
-class StringState:
+class OutcomeState:
     """Between two characters.
 
     The same interface as a set of names: ``label`` is what is left to hold when the string ends
@@ -174,7 +174,7 @@ class StringState:
             return True
         return any(each.stepwise for each in endless)
 
-    def arcs(self) -> list[tuple[int, int, StringState]]:
+    def arcs(self) -> list[tuple[int, int, OutcomeState]]:
         """(first code point, last code point, next state), in order."""
         if self._arcs is None:
             self._arcs = self._outcomes.arcs(self._formula)
