@@ -8,7 +8,7 @@ side, where enumerating which subschemas hold would take 2^n alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -29,6 +29,9 @@ from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
 from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.language import (
     Language,
+    complement,
+    intersection,
+    is_empty,
     is_subset,
     literals,
     union,
@@ -44,10 +47,13 @@ def unevaluated_properties(node: SchemaNode, json_type: JsonType, value: Any) ->
         disjunction([Property(name, child), _evaluates(node, literals([name]), {})])
         for name in names
     ]
-    clauses += [
-        disjunction([Properties(keys, child), _evaluates(node, keys, {})])
-        for keys in key_classes(names, map(search_language, patterns))
-    ]
+    # What a pattern matches that holds in any case is evaluated: only other keys are told apart.
+    sure = _sure_patterns(node)
+    others = complement(union(map(search_language, sure)))
+    for each in key_classes(names, map(search_language, sorted(patterns - sure))):
+        keys = intersection([each, others])
+        if not is_empty(keys):
+            clauses.append(disjunction([Properties(keys, child), _evaluates(node, keys, {})]))
     return conjunction(clauses)
 
 
@@ -94,13 +100,27 @@ def _reached(node: SchemaNode) -> Iterator[SchemaNode]:
         stack += new
 
 
-def _keys(node: SchemaNode) -> tuple[list[str], list[str]]:
+def _keys(node: SchemaNode) -> tuple[list[str], Set[str]]:
     names: dict[str, None] = {}
     patterns: dict[str, None] = {}
     for each in _reached(node):
         names |= dict.fromkeys(each.keywords.get("properties", ()))
         patterns |= dict.fromkeys(each.keywords.get("patternProperties", ()))
-    return list(names), list(patterns)
+    return list(names), patterns.keys()
+
+
+def _sure_patterns(node: SchemaNode) -> Set[str]:
+    """The patterns of keys of the node and of all that hold whenever it does."""
+    patterns: dict[str, None] = {}
+    seen = {node}
+    stack = [node]
+    while stack:
+        each = stack.pop()
+        patterns |= dict.fromkeys(each.keywords.get("patternProperties", ()))
+        new = [child for when, child in applied(each) if when is TRUE and child not in seen]
+        seen.update(new)
+        stack += new
+    return patterns.keys()
 
 
 def _evaluates(node: SchemaNode, keys: Language, known: dict[SchemaNode, Formula]) -> Formula:
