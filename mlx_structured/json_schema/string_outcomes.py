@@ -154,7 +154,7 @@ class OutcomeState:
     def __init__(self, outcomes: StringOutcomes, formula: Formula, label: Formula | None) -> None:
         self._outcomes = outcomes
         self._formula = formula
-        self._arcs: list[tuple[int, int, StringState]] | None = None
+        self._arcs: list[tuple[int, int, OutcomeState]] | None = None
         self.label = label
 
     @property
