@@ -19,8 +19,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import Registry
-from mlx_structured.decoding import LogitsProcessor, Sampler, greedy
-from mlx_structured.driver import JsonSchemaAcceptorDriver
+from mlx_structured.decoding import LogitsProcessor, Sampler, greedy, take_chosen
+from mlx_structured.driver import JsonSchemaAcceptorDriver, check_max_tokens
 from mlx_structured.generation import Follower, as_ids
 from mlx_structured.masks import mask_logits
 from mlx_structured.processor import as_acceptor
@@ -53,13 +53,20 @@ class _Row:
         """Mask the row's logits."""
         mx.async_eval(logits)  # type: ignore[no-untyped-call]
         if self._chosen is not None:
-            self._driver.advance_token(int(np.array(self._chosen).item()))
+            take_chosen(self._driver, int(np.array(self._chosen).item()))
         return mask_logits(logits, self._driver.select_valid_tokens())
 
     def sample(self, logprobs: mx.array) -> mx.array:
         """Choose the row's next token."""
         self._chosen = self._sampler(logprobs)
         return self._chosen
+
+
+def _limit(max_tokens: object) -> int:
+    limit = check_max_tokens(max_tokens)
+    if limit is None or limit < 1:
+        raise ValueError(f"max_tokens of a row must be positive, not {limit}")
+    return limit
 
 
 def batch_generate(
@@ -103,11 +110,23 @@ def batch_generate(
         kwargs: the other options of mlx-lm's ``BatchGenerator``.
 
     Raises:
-        ValueError: if there aren't as many schemas as prompts, or as many ``max_tokens``.
+        ValueError: if there aren't as many schemas as prompts, or as many ``max_tokens``, or one
+            of these isn't positive.
+        TypeError: for one schema in place of a list, or a prompt or ``max_tokens`` of another type.
         TokenBudgetError, LimitExceededError, SchemaError, UnsupportedSchemaError,
         UnsatisfiableSchemaError, VocabularyError: as ``stream_generate``, before any generation.
     """
-    limits = [max_tokens] * len(prompts) if isinstance(max_tokens, int) else list(max_tokens)
+    if isinstance(prompts, str):
+        raise TypeError("prompts are a list with one prompt a row, not a text")
+    if isinstance(schemas_or_acceptors, (Mapping, bool, str, Acceptor)):
+        raise TypeError(
+            "schemas_or_acceptors are a list with a schema or an acceptor for each row: for the "
+            "same in all rows give [schema] * len(prompts)"
+        )
+    each_limit = (
+        max_tokens if isinstance(max_tokens, (list, tuple)) else [max_tokens] * len(prompts)
+    )
+    limits = [_limit(each) for each in each_limit]
     if not len(prompts) == len(schemas_or_acceptors) == len(limits):
         raise ValueError(
             f"{len(prompts)} prompts, {len(schemas_or_acceptors)} schemas and {len(limits)} "

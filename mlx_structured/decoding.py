@@ -21,6 +21,7 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import does_model_support_input_embeddings
 
 from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer
+from mlx_structured.errors import InvalidTokenError
 from mlx_structured.masks import mask_logits
 from mlx_structured.vocabulary import Vocabulary
 
@@ -52,6 +53,18 @@ class Decoded(NamedTuple):
 def greedy(logprobs: mx.array) -> mx.array:
     """The sampler that takes the most likely token."""
     return mx.argmax(logprobs, axis=-1)
+
+
+def take_chosen(driver: JsonSchemaAcceptorDriver, token: int) -> None:
+    """Advance by a token that a sampler chose. Raises ``InvalidTokenError`` if it was masked."""
+    try:
+        driver.advance_token(token)
+    except InvalidTokenError as error:
+        raise InvalidTokenError(
+            token,
+            "the sampler chose it against the mask, or logits_processors had set all allowed "
+            "tokens to -inf (the schema needs no processor of its own here)",
+        ) from error
 
 
 def tokenizer_encode(
@@ -189,8 +202,8 @@ def decode(
     The arguments are those of ``mlx_lm.generate.generate_step``, with a driver at its start and
     its forcer. It ends after an EOS, after ``max_tokens``, or where only EOS could follow; then no
     EOS is sampled. A ``prompt_cache`` of the caller's has been fed the prompt and every token
-    whose response is out, forced ones maybe ahead of their responses; at the end all of them and,
-    if the document is complete, EOS.
+    whose response is out, forced ones maybe ahead of their responses (and the sampled one before
+    them, where an error ends it); at the end all of them and, if the document is complete, EOS.
     """
     _check_prompt(model, prompt, input_embeddings)
     cache = prompt_cache
@@ -220,7 +233,8 @@ def decode(
         if not driver.is_at_end:
             forced = forcer.advance(None if max_tokens < 0 else max_tokens - count)
             count += len(forced)
-        if driver.is_at_end or count == max_tokens:
+        # An empty document has a response, too: that of EOS.
+        if (driver.is_at_end and driver.token_count) or count == max_tokens:
             break
         with mx.stream(stream):
             rows, logits = runner.feed(token, embedding, forced)
@@ -240,7 +254,7 @@ def decode(
         for each, row in zip(forced, rows, strict=True):
             yield Decoded(each, row - mx.logsumexp(row), is_forced=True, is_last=False)
         chosen_token = int(np.array(chosen).item())
-        driver.advance_token(chosen_token)
+        take_chosen(driver, chosen_token)
         if sampled is None:
             progress(total, total)
         count += 1

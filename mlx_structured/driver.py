@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from ctypes import c_char
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -75,6 +76,16 @@ def _open_buffer(address: int, numel: int, element_size: int, words: int) -> _Bu
     )
 
 
+def check_max_tokens(max_tokens: object) -> int | None:
+    """The limit as an ``int``. Raises ``TypeError`` for what isn't a whole number or ``None``."""
+    if max_tokens is None:
+        return None
+    try:
+        return operator.index(max_tokens)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"max_tokens is a whole number of tokens, not {max_tokens!r}") from None
+
+
 class JsonSchemaAcceptorDriver:
     """Tracks which tokens may come next in one sequence of any acceptor, of a schema or a regex.
 
@@ -91,6 +102,8 @@ class JsonSchemaAcceptorDriver:
     Raises:
         TokenBudgetError: if ``max_tokens`` is too few for any document that was found.
         LimitExceededError: if ``max_tokens`` is given, and no short document was found.
+        TypeError: for an acceptor, a vocabulary or ``max_tokens`` of another type.
+        ValueError: for negative ``max_tokens``.
     """
 
     def __init__(
@@ -108,7 +121,9 @@ class JsonSchemaAcceptorDriver:
             )
         self.acceptor = acceptor
         self.vocabulary = vocabulary
-        self.max_tokens = max_tokens
+        self.max_tokens = max_tokens = check_max_tokens(max_tokens)
+        if max_tokens is not None and max_tokens < 0:
+            raise ValueError(f"max_tokens={max_tokens} is negative: None is for no limit")
         with LEARNING:
             self._walk, self._guide, self._budget = _share(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]

@@ -87,7 +87,10 @@ class LimitExceededError(StructuredError, RuntimeError):
 
 _LIMIT_ADVICE = {
     "nesting": "shorten the chain of subschemas or references",
-    "completion": "use complete=False, or no max_tokens for a processor or driver",
+    "completion": (
+        "use complete=False, or no max_tokens for a processor or driver (and look whether the "
+        "vocabulary has a token for each single byte)"
+    ),
     "combinations": "ask for fewer items, or for less of them",
     "digits": "use numbers with fewer digits",
 }

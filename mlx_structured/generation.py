@@ -14,6 +14,8 @@ They take what mlx-lm's functions of these names take, and a schema. What is dif
 
 from __future__ import annotations
 
+import operator
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,8 +29,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import Registry
 from mlx_structured.decoding import Decoded, decode, tokenizer_encode
-from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer
-from mlx_structured.processor import LogitBiasProcessor, as_acceptor
+from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer, check_max_tokens
+from mlx_structured.processor import LONGEST_DRAFT, LogitBiasProcessor, as_acceptor
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -126,17 +128,22 @@ def stream_generate(
             ``quantized_kv_start``, ``prompt_progress_callback``, ``input_embeddings``, ``stream``
             and, with a ``draft_model``, ``num_draft_tokens``: those of mlx-lm. After an
             interruption a ``prompt_cache`` has the tokens of all responses, and maybe forced ones
-            whose responses were still to come; at the end it has EOS, too, if the text is whole.
+            whose responses were still to come (after an error, maybe the sampled one before them,
+            too); at the end it has EOS, too, if the text is whole.
 
     Raises:
         TokenBudgetError: at once, if ``max_tokens`` is too few for any document that was found.
         LimitExceededError: at once, if no short document was found, with ``complete``.
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
-        ValueError: for ``max_tokens=0``, or an option of the schema beside an acceptor.
+        TypeError: for a prompt, ``max_tokens`` or an option of another type.
+        ValueError: for ``max_tokens=0``, an empty prompt, an option of the schema beside an
+            acceptor, or ``num_draft_tokens`` out of range.
     """
-    if max_tokens == 0:
-        raise ValueError("max_tokens must not be 0; -1 is for no limit")
+    limit = check_max_tokens(max_tokens)
+    if limit is None or limit == 0 or limit < -1:
+        raise ValueError(f"max_tokens must not be {limit}; -1 is for no limit")
+    max_tokens = limit
     acceptor = as_acceptor(
         schema_or_acceptor,
         style=style,
@@ -146,13 +153,19 @@ def stream_generate(
     )
     if vocabulary is None:
         vocabulary = Vocabulary.from_tokenizer(tokenizer)
-    limit = max_tokens if complete and max_tokens > 0 else None
-    driver = JsonSchemaAcceptorDriver(acceptor, vocabulary, max_tokens=limit)
+    driver = JsonSchemaAcceptorDriver(
+        acceptor, vocabulary, max_tokens=max_tokens if complete and max_tokens > 0 else None
+    )
     if not isinstance(tokenizer, TokenizerWrapper):
         tokenizer = TokenizerWrapper(tokenizer, eos_token_ids=vocabulary.eos_token_ids)
     ids = as_ids(tokenizer, prompt)
     if draft_model is not None:
-        kwargs |= {"max_tokens": max_tokens, "draft_model": draft_model}
+        drafted = kwargs.get("num_draft_tokens", 1)
+        if not 1 <= drafted <= LONGEST_DRAFT:
+            raise ValueError(f"num_draft_tokens must be 1 to {LONGEST_DRAFT}, not {drafted}")
+        # Speculative decoding of mlx-lm knows no -1.
+        endless = max_tokens if max_tokens > 0 else sys.maxsize
+        kwargs |= {"max_tokens": endless, "draft_model": draft_model}
         return _with_draft(model, tokenizer, ids, driver, kwargs)
     kwargs.pop("num_draft_tokens", None)
     kwargs["max_tokens"] = max_tokens
@@ -205,14 +218,37 @@ def generate(
 
 
 def as_ids(tokenizer: TokenizerWrapper, prompt: str | mx.array | list[int]) -> mx.array:
-    """The token ids of a prompt, as mlx-lm takes them."""
+    """The token ids of a prompt, as mlx-lm takes them.
+
+    Raises:
+        TypeError: for what is neither text nor a flat list or array of token ids.
+    """
     if isinstance(prompt, mx.array):
+        if prompt.ndim != 1 or not mx.issubdtype(prompt.dtype, mx.integer):
+            raise TypeError(
+                f"a prompt is text or a 1-D array of token ids, not {prompt.dtype} of shape "
+                f"{prompt.shape}"
+            )
         return prompt
     if not isinstance(prompt, str):
-        return mx.array(prompt, mx.uint32)
+        try:
+            ids = [operator.index(each) for each in prompt]
+        except TypeError:
+            raise TypeError(
+                "a prompt is text or a flat list of token ids, as tokenizer.encode and "
+                f"tokenizer.apply_chat_template return them, not {_shortened(prompt)}"
+            ) from None
+        if any(each < 0 for each in ids):
+            raise ValueError(f"a prompt has no negative token ids: {min(ids)}")
+        return mx.array(ids, mx.uint32)
     bos = tokenizer.bos_token
     with_special = bos is None or not prompt.startswith(bos)
     return mx.array(tokenizer.encode(prompt, add_special_tokens=with_special), mx.uint32)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _stream(

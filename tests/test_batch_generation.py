@@ -7,6 +7,7 @@ import json
 import jsonschema
 import mlx.core as mx
 import mlx_lm
+import numpy as np
 import pytest
 from mlx_lm.generate import BatchResponse
 from mlx_lm.sample_utils import make_sampler
@@ -165,3 +166,28 @@ def test_a_text_that_is_cut_off_has_no_value(model, tokenizer):
 def test_rows_without_a_schema_are_refused(model, tokenizer):
     with pytest.raises(ValueError, match="4 prompts, 1 schemas"):
         batch_generate(model, tokenizer, PROMPTS, [CITY])
+
+
+@pytest.mark.parametrize("schema", [{"const": 1}, '{"const": 1}', True, compile_json_schema(True)])
+def test_one_schema_for_all_rows_is_refused_with_what_to_write(model, tokenizer, schema):
+    with pytest.raises(TypeError, match=r"\[schema\] \* len\(prompts\)"):
+        batch_generate(model, tokenizer, [[5]], schema)
+
+
+def test_a_text_is_not_taken_for_a_prompt_of_each_character(model, tokenizer):
+    with pytest.raises(TypeError, match="not a text"):
+        batch_generate(model, tokenizer, "ab", [True, True])
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [(-1, ValueError), ([0], ValueError), ([None], ValueError), (9.0, TypeError), ("9", TypeError)],
+)
+def test_limits_that_are_no_positive_numbers_are_refused(model, tokenizer, limit, error):
+    with pytest.raises(error, match="max_tokens"):
+        batch_generate(model, tokenizer, [[5]], [True], max_tokens=limit, complete=False)
+
+
+def test_any_whole_number_is_a_limit(model, tokenizer):
+    response = batch_generate(model, tokenizer, [[5]], [{"const": 1}], max_tokens=np.int64(9))
+    assert response.values == [1]

@@ -22,6 +22,7 @@ from tiny_models import json_tokenizer, tiny_model
 
 import mlx_structured
 from mlx_structured import (
+    InvalidTokenError,
     JsonSchemaAcceptorDriver,
     TokenBudgetError,
     Vocabulary,
@@ -531,3 +532,53 @@ def test_an_empty_prompt_is_refused(model, tokenizer, acceptor):
 
 def test_the_package_exports_generation():
     assert {"generate", "stream_generate", "batch_generate"} <= set(mlx_structured.__all__)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [None, 5, [[5, 6]], [1.5], ["a"], [{"role": "user"}], mx.array([[5]]), mx.array([1.0])],
+)
+def test_what_is_no_prompt_is_refused_by_name(model, tokenizer, acceptor, prompt):
+    with pytest.raises(TypeError, match="a prompt is text or a"):
+        stream_generate(model, tokenizer, prompt, acceptor)
+
+
+def test_negative_ids_of_a_prompt_are_refused(model, tokenizer, acceptor):
+    with pytest.raises(ValueError, match="negative token ids: -1"):
+        stream_generate(model, tokenizer, [5, -1], acceptor)
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"), [(None, ValueError), (-2, ValueError), ("9", TypeError), (9.0, TypeError)]
+)
+def test_what_is_no_number_of_tokens_is_refused(model, tokenizer, limit, error):
+    for complete in (True, False):
+        with pytest.raises(error, match="max_tokens"):
+            stream_generate(model, tokenizer, [5], True, max_tokens=limit, complete=complete)
+
+
+def test_drafts_go_on_without_a_limit(model, tokenizer, acceptor):
+    answer = generate(model, tokenizer, [5], acceptor, max_tokens=-1, draft_model=model)
+    assert answer.is_complete
+
+
+@pytest.mark.parametrize("drafted", [0, 33])
+def test_drafts_that_the_processor_can_not_follow_are_refused(model, tokenizer, acceptor, drafted):
+    with pytest.raises(ValueError, match="num_draft_tokens must be 1 to 32"):
+        stream_generate(
+            model, tokenizer, [5], acceptor, draft_model=model, num_draft_tokens=drafted
+        )
+
+
+@pytest.mark.parametrize("with_draft", [False, True])
+def test_a_text_that_can_only_be_empty_is_answered_with_eos(model, tokenizer, with_draft):
+    draft = model if with_draft else None
+    answer = generate(model, tokenizer, [5], compile_regex(""), draft_model=draft)
+    assert (answer.text, answer.value, answer.finish_reason) == ("", "", "stop")
+    assert answer.token in tokenizer.eos_token_ids
+
+
+def test_a_choice_against_the_mask_says_who_made_it(model, tokenizer, acceptor):
+    never = tokenizer.encode("x", add_special_tokens=False)[0]
+    with pytest.raises(InvalidTokenError, match="the sampler chose it against the mask"):
+        generate(model, tokenizer, [5], acceptor, sampler=lambda _: mx.array([never]))

@@ -20,13 +20,16 @@ from mlx_structured.json_schema.formula import (
     leaves,
     replaced,
 )
-from mlx_structured.languages.expression import Literals
+from mlx_structured.languages.expression import Complement, Literals
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
 from mlx_structured.languages.partition import WHOLE, refine
+from mlx_structured.languages.shapes import excluded_words, never_fails
 from mlx_structured.limits import charge
 
-MANY_LANGUAGES = 12
-"""Where more endless languages are open, masks would have to follow too many combinations."""
+MANY_SEARCHES = 12
+MANY_LANGUAGES = 64
+"""Where more endless languages are open, masks would have to follow too many combinations. Patterns
+that are searched stay open whatever comes; most others are out after a few characters."""
 
 
 class StringOutcomes:
@@ -165,14 +168,26 @@ class OutcomeState:
             for atom in leaves(self._formula)
             if isinstance(atom, Within) and isinstance(atom.members, Language)
         )
-        endless = [each for each in languages if not isinstance(each, Literals)]
-        return len(endless) > MANY_LANGUAGES or any(each.stepwise for each in endless)
+        endless = [each for each in languages if not _is_listed(each)]
+        searches = sum(map(_is_search, endless))
+        if searches > MANY_SEARCHES or len(endless) > MANY_LANGUAGES:
+            return True
+        return any(each.stepwise for each in endless)
 
     def arcs(self) -> list[tuple[int, int, OutcomeState]]:
         """(first code point, last code point, next state), in order."""
         if self._arcs is None:
             self._arcs = self._outcomes.arcs(self._formula)
         return self._arcs
+
+
+def _is_listed(language: Language) -> bool:
+    """Whether it's words or all but some words, which part ways with nearly any text at once."""
+    return isinstance(language, Literals) or excluded_words(language) is not None
+
+
+def _is_search(language: Language) -> bool:
+    return never_fails(language.inner if isinstance(language, Complement) else language)
 
 
 def within(language: Language) -> Formula:

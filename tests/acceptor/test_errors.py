@@ -44,6 +44,20 @@ def put(schema: Any, here: Any) -> Any:
     return json.loads(json.dumps(schema).replace('"HERE"', json.dumps(here)))
 
 
+@pytest.mark.parametrize(("limit", "error"), [(-1, ValueError), ("9", TypeError), (9.0, TypeError)])
+def test_a_driver_takes_a_number_of_tokens_or_none(limit: Any, error: type[Exception]) -> None:
+    vocabulary = Vocabulary([bytes([byte]) for byte in range(256)] + [None], [256])
+    with pytest.raises(error, match="max_tokens"):
+        JsonSchemaAcceptorDriver(compile_json_schema(True), vocabulary, max_tokens=limit)
+
+
+def test_a_vocabulary_without_some_byte_is_named_where_no_completion_is_found() -> None:
+    with pytest.raises(LimitExceededError, match="a token for each single byte"):
+        JsonSchemaAcceptorDriver(
+            compile_json_schema({"type": "string"}), Vocabulary([b"a", None], [1]), max_tokens=9
+        )
+
+
 # Unsupported keywords
 
 
