@@ -1,6 +1,6 @@
 """Tokens a second on a real model: unconstrained, with the processor, with forced text.
 
-    python scratch/generation_speed.py [rounds]
+    python scratch/generation_speed.py [--rounds 3]
 
 The model is SmolLM2 135M as dense float32, the schema an array of 12 countries ``{name,
 continent}`` with an enum of continents. Each way is run in turn, round by round, and the ratios are
@@ -13,10 +13,10 @@ file that replaces it, which is run before mlx is imported.
 
 from __future__ import annotations
 
+import argparse
 import os
 import runpy
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -93,7 +93,9 @@ def timed(responses: Any) -> tuple[float, int]:
 
 def main() -> None:
     """Print tokens a second of each way, and the ratios."""
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
     model, tokenizer = load_model("smollm2")
     dense(model)
     prompt = tokenizer.apply_chat_template(

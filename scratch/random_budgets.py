@@ -1,6 +1,6 @@
 """Generations of a real model with few tokens: is every text a valid document?
 
-    python scratch/random_budgets.py [generations] [seed]
+    python scratch/random_budgets.py [--generations 100] [--seed 0]
 
 SmolLM2 135M, sampled at temperature 1, over a few schemas, with random ``max_tokens`` between the
 fewest that do and 60.
@@ -8,10 +8,10 @@ fewest that do and 60.
 
 from __future__ import annotations
 
+import argparse
 import collections
 import json
 import random
-import sys
 from typing import Any
 
 import jsonschema
@@ -47,8 +47,12 @@ SCHEMAS: dict[str, Any] = {
 
 def main() -> None:
     """Print how many texts were whole, by schema."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    count = arguments.generations
+    rng = random.Random(arguments.seed)
     model, tokenizer = load_model("smollm2")
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     acceptors = {name: compile_json_schema(schema) for name, schema in SCHEMAS.items()}

@@ -329,18 +329,7 @@ def test_a_rotating_cache_is_shorter_than_the_document(model, tokenizer, accepto
 
 
 def test_a_quantized_cache_is_used(vocabulary, tokenizer, acceptor):
-    model = tiny_model(3, vocabulary.size)
-    model = mlx_lm.models.llama.Model(
-        mlx_lm.models.llama.ModelArgs(
-            model_type="llama",
-            hidden_size=128,
-            num_hidden_layers=2,
-            intermediate_size=64,
-            num_attention_heads=2,
-            rms_norm_eps=1e-5,
-            vocab_size=vocabulary.size,
-        )
-    )
+    model = tiny_model(3, vocabulary.size, hidden_size=128)  # groups of 64 are quantized
     cache = make_prompt_cache(model)
     responses = run(model, tokenizer, acceptor, prompt_cache=cache, kv_bits=8, quantized_kv_start=8)
     check_countries(responses)

@@ -21,13 +21,13 @@ CORPUS = [
 ] * 3
 
 
-def tiny_model(seed: int, vocab_size: int) -> llama.Model:
-    """A llama of two layers."""
+def tiny_model(seed: int, vocab_size: int, hidden_size: int = 32) -> llama.Model:
+    """A llama of two layers with two heads."""
     mx.random.seed(seed)
     model = llama.Model(
         llama.ModelArgs(
             model_type="llama",
-            hidden_size=32,
+            hidden_size=hidden_size,
             num_hidden_layers=2,
             intermediate_size=48,
             num_attention_heads=2,

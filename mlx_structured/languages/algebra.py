@@ -83,6 +83,8 @@ def repetition(language: Language, low: int, high: int | None) -> Language:
     """The language ``low`` to ``high`` times in a row; ``None`` is without an upper bound."""
     if low < 0 or (high is not None and high < low):
         raise ValueError(f"no number of repetitions is from {low} to {high}")
+    if (low, high) == (1, 1):
+        return language
     if language.nullable:
         low = 0
         language = _without_epsilon(language)
@@ -90,8 +92,6 @@ def repetition(language: Language, low: int, high: int | None) -> Language:
         return EPSILON
     if language is EMPTY:
         return EPSILON if low == 0 else EMPTY
-    if (low, high) == (1, 1):
-        return language
     if (low, high) == (0, 1) and language is not ANY_CHARACTER:
         return union(EPSILON, language)
     if isinstance(language, Repetition) and (

@@ -36,7 +36,7 @@ class Language:
     the largest finite count of a repetition outside of intersections and complements. ``cyclic``
     tells whether a part is :class:`Deferred`, and so may be defined by means of the whole.
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
-    ``states`` are what :func:`~.language.capped` has found out. ``stepwise`` tells whether nearly
+    ``states`` are what :func:`~.counters.capped` has found out. ``stepwise`` tells whether nearly
     each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
     ``irregular`` whether a part is a machine, which may have any number of states.
     """
@@ -94,10 +94,6 @@ class Language:
             if character < 128:
                 self._derivatives[character] = found
         return found
-
-    def boundaries(self) -> tuple[int, ...]:
-        """Code points from 0 on: between two neighbours the derivative is constant."""
-        return self.partition.starts
 
     def transitions(self) -> list[tuple[Ranges, Language]]:
         """The characters that have a derivative other than ``EMPTY``, grouped by it."""
@@ -433,6 +429,11 @@ def length_bounds(language: Language) -> tuple[int, int | None] | None:
     if isinstance(language, Repetition) and language.inner is ANY_CHARACTER:
         return language.low, language.high
     return (1, 1) if language is ANY_CHARACTER else None
+
+
+def conjuncts(language: Language) -> tuple[Language, ...]:
+    """The parts of an intersection, or just the language."""
+    return language.parts if isinstance(language, Intersection) else (language,)
 
 
 def bound_sum(left: int | None, right: int | None) -> int | None:

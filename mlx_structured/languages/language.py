@@ -26,6 +26,7 @@ from mlx_structured.languages.algebra import (
     union,
 )
 from mlx_structured.languages.characters import Ranges
+from mlx_structured.languages.counters import capped
 from mlx_structured.languages.expression import (
     ANY_CHARACTER,
     EMPTY,
@@ -38,9 +39,9 @@ from mlx_structured.languages.expression import (
     Literals,
     Repetition,
     Union,
+    conjuncts,
     length_bounds,
 )
-from mlx_structured.languages.machine import Machine, machine
 from mlx_structured.limits import charge
 
 __all__ = [
@@ -111,18 +112,12 @@ def _decide(language: Language) -> Generator[Language, None, None]:
         yield language.inner
         language.empty = language.inner.empty
     else:
-        length = next(filter(None, map(length_bounds, _conjuncts(language))), None)
+        length = next(filter(None, map(length_bounds, conjuncts(language))), None)
         if length is None or language.irregular:
             yield from _search(language)
         else:
-            rest = intersection(
-                part for part in _conjuncts(language) if length_bounds(part) is None
-            )
+            rest = intersection(part for part in conjuncts(language) if length_bounds(part) is None)
             yield from _search_length(language, rest, *length)
-
-
-def _conjuncts(language: Language) -> tuple[Language, ...]:
-    return language.parts if isinstance(language, Intersection) else (language,)
 
 
 def _search(language: Language) -> Generator[Language, None, None]:
@@ -211,7 +206,7 @@ def _is_searched(language: Language) -> bool:
     """Whether it belongs to the same search: its parts don't decide it, or may lead back here."""
     return language.cyclic or (
         isinstance(language, (Intersection, Complement))
-        and (language.irregular or not any(map(length_bounds, _conjuncts(language))))
+        and (language.irregular or not any(map(length_bounds, conjuncts(language))))
     )
 
 
@@ -450,100 +445,3 @@ def sample(language: Language, rng: Random, length: int = 12) -> str:
         printable = sets.intersection(ranges, ((0x20, 0x7E),))
         low, high = rng.choice(printable if printable and rng.random() < 0.8 else ranges)
         text.append(chr(rng.randint(low, high)))
-
-
-COUNTED_STATES = 512
-"""An automaton with more states isn't counted for :func:`capped`."""
-
-
-def capped(language: Language, bound: int) -> Language:
-    """The same for the next ``bound`` characters, with counters beyond them cut down.
-
-    Both languages have the same words of at most ``bound`` characters, and the same strings of at
-    most ``bound`` characters can be completed to a word. States that differ only in large counters
-    become the same object.
-    """
-    stack = [language]
-    while stack:
-        node = stack[-1]
-        missing = [part for part in _counted_parts(node) if _known_cap(part, bound) is None]
-        if missing:
-            stack += missing
-        else:
-            if _known_cap(node, bound) is None:
-                node.capped[bound] = _make_capped(node, bound)
-            stack.pop()
-    return _cap(language, bound)
-
-
-def _known_cap(language: Language, bound: int) -> Language | None:
-    if language.counter <= bound:
-        return language
-    return language.capped.get(bound)
-
-
-def _cap(language: Language, bound: int) -> Language:
-    known = _known_cap(language, bound)
-    return language if known is None else known
-
-
-def _counted_parts(language: Language) -> Iterable[Language]:
-    if isinstance(language, Concatenation):
-        return language.parts()
-    if isinstance(language, Union):
-        return language.parts
-    return (language.inner,) if isinstance(language, Repetition) else ()
-
-
-def _make_capped(language: Language, bound: int) -> Language:
-    if isinstance(language, Concatenation):
-        return concatenation(*(_cap(part, bound) for part in language.parts()))
-    if isinstance(language, Union):
-        return union(_cap(part, bound) for part in language.parts)
-    if isinstance(language, Machine):
-        return machine(language.state.capped(bound))
-    if isinstance(language, Repetition):
-        # Each round takes a character, so no string within the bound is in round bound + 2.
-        high = None if language.high is None or language.high > bound else language.high
-        return repetition(_cap(language.inner, bound), min(language.low, bound + 1), high)
-    return _cap_length(language, bound)
-
-
-def _cap_length(language: Language, bound: int) -> Language:
-    """A length and something else: exact by pumping, for ``states`` states of the something else.
-
-    Where a string can be completed at all, loops of at most ``states`` characters can be left out
-    of the completion, or added, until its length is within the bounds.
-    """
-    parts = _conjuncts(language)
-    length = next(filter(None, map(length_bounds, parts)), None)
-    if length is None:
-        return language
-    rest = intersection(part for part in parts if length_bounds(part) is None)
-    states = _count_states(rest)
-    low, high = length
-    if states is None or (high is not None and high < max(low, bound) + states):
-        return language
-    if low == 0:
-        return capped(rest, bound)
-    return intersection(rest, length_between(min(low, bound + states), None))
-
-
-def _count_states(language: Language) -> int | None:
-    """A bound on the number of derivatives, ``None`` if it is above ``COUNTED_STATES``."""
-    number = language.states
-    if number is None:
-        states = {language: None}
-        waiting = [language]
-        while waiting and len(states) <= COUNTED_STATES:
-            for following in waiting.pop().successors():
-                if following not in states:
-                    states[following] = None
-                    waiting.append(following)
-        number = len(states)
-        if number > COUNTED_STATES:
-            language.states = number
-        else:
-            for state in states:
-                state.states = number
-    return number if number <= COUNTED_STATES else None

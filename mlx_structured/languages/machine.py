@@ -42,7 +42,7 @@ class MachineState(Protocol):
         return 0
 
     def capped(self, bound: int) -> MachineState:
-        """See :func:`~.language.capped`."""
+        """See :func:`~.counters.capped`."""
         return self
 
     def partition(self) -> Partition:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
 from mlx_structured.languages.characters import MAX, SURROGATES, Ranges, normalise
-from mlx_structured.languages.memo import remembered
+from mlx_structured.languages.remembering import remembered
 
 SURROGATE_CLASS = -1
 """The class of the code points that are no characters, in every partition."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd
 from typing import NamedTuple
 
-from mlx_structured.languages.memo import remembered
+from mlx_structured.languages.remembering import remembered
 from mlx_structured.limits import charge
 
 

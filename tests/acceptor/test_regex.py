@@ -17,7 +17,7 @@ from byte_vocabulary import EOS, OTHER_EOS, TOKENS, allowed, make_vocabulary, wr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
-from mlx_lm.models import llama
+from tiny_models import tiny_model
 from transformers import PreTrainedTokenizerFast
 from walks import allowed_ids
 
@@ -346,19 +346,7 @@ def test_an_analysis_without_end_is_a_limit() -> None:
 
 
 def test_generations_with_a_model_match(vocabulary: Vocabulary) -> None:
-    mx.random.seed(3)
-    model = llama.Model(
-        llama.ModelArgs(
-            model_type="llama",
-            hidden_size=16,
-            num_hidden_layers=1,
-            intermediate_size=16,
-            num_attention_heads=2,
-            rms_norm_eps=1e-5,
-            vocab_size=len(TOKENS),
-            tie_word_embeddings=False,
-        )
-    )
+    model = tiny_model(3, len(TOKENS))
     pattern = r"[0-9]{3}-[ab]{2,3}: (?:é|😀){2}"
     processor = make_logit_bias_processor(None, compile_regex(pattern), vocabulary=vocabulary)
     steps = generate_step(mx.array([1, 2]), model, max_tokens=40, logits_processors=[processor])

@@ -15,6 +15,7 @@ from mlx_structured.languages.language import (
     EVERYTHING,
     Language,
     capped,
+    characters,
     complement,
     concatenation,
     example,
@@ -22,6 +23,7 @@ from mlx_structured.languages.language import (
     is_empty,
     is_equivalent,
     is_subset,
+    length_between,
     matches,
     repetition,
     sample,
@@ -117,7 +119,7 @@ def test_the_derivative_of_the_complement_is_the_complement_of_the_derivative(
 @given(meanings)
 def test_the_derivative_is_constant_between_boundaries(meaning: Meaning) -> None:
     language, _ = meaning
-    boundaries = language.boundaries()
+    boundaries = language.partition.starts
     assert boundaries[0] == 0
     assert list(boundaries) == sorted(set(boundaries))
     for start, end in zip(boundaries, (*boundaries[1:], 0x110000), strict=True):
@@ -145,11 +147,10 @@ def test_transitions_are_the_derivatives(meaning: Meaning) -> None:
             assert language.derivative(low) is following
             assert language.derivative(high) is following
             covered += high - low + 1
+    starts = language.partition.starts
     dead = sum(
         language.derivative(start) is EMPTY and end - start
-        for start, end in zip(
-            language.boundaries(), (*language.boundaries()[1:], 0x110000), strict=True
-        )
+        for start, end in zip(starts, (*starts[1:], 0x110000), strict=True)
     )
     assert covered + dead == 0x110000
 
@@ -182,6 +183,12 @@ def test_subset_agrees_with_the_words(left: Meaning, right: Meaning) -> None:
     elif left[1] <= right[1]:
         counter_example = example(intersection(left[0], complement(right[0])))
         assert len(counter_example) > LENGTH or not set(counter_example) <= set("ab")
+
+
+def test_a_union_that_is_nullable_without_an_empty_part_is_itself_once_in_a_row() -> None:
+    language = union(EPSILON, union(characters([(0x61, 0x61)]), length_between(1, None)))
+    assert language.nullable
+    assert repetition(language, 1, 1) is language
 
 
 @laws
