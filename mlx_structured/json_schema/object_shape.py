@@ -461,9 +461,20 @@ class ObjectShape:
             after = Progress(progress.passed, TRUE, self._counted(progress), used)
             yield from self._nonempty_ways(read, self._values_of(each), after)
         left = ((1 << len(self.names)) - 1) & ~progress.passed
+        counted: set[Formula] = set()
         for index in range(left.bit_length()):
-            if left >> index & 1:
-                yield from self._with_name(progress, index)
+            if not left >> index & 1:
+                continue
+            read, base = self._reading.apart(progress.rest, index)
+            if read is TRUE and base in counted:
+                # Names that only count are as good as each other.
+                continue
+            passed = progress.passed | 1 << index
+            after = Progress(passed, base, self._counted(progress), progress.used)
+            for step in self._nonempty_ways(read, self.values(self.names[index]), after):
+                if read is TRUE:
+                    counted.add(base)
+                yield step
 
     def _has_room(self, progress: Progress, parts: Iterable[Formula]) -> bool:
         """Whether there are keys enough for the least number, when nothing else is asked."""
