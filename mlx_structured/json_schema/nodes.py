@@ -312,7 +312,11 @@ class NodeTable:
         if _ENTRANCES.isdisjoint(schema):
             return self._node(schema, around, pointer)
         dialect = self._dialects.of(schema, self._registry, around.dialect, pointer)
-        scope = Scope(around.base_uri_of(schema, dialect), dialect, around.dynamic)
+        try:
+            base_uri = around.base_uri_of(schema, dialect)
+        except ValueError as error:
+            raise SchemaError(f"its identifier is no URI: {error}", pointer) from error
+        scope = Scope(base_uri, dialect, around.dynamic)
         if scope.base_uri != around.base_uri:
             scope = self._entered(scope)
         return self._node(schema, scope, pointer)
@@ -375,6 +379,8 @@ class NodeTable:
         if self._targets and reference in self._targets:
             return self._node(self._targets[reference], around, unquote(reference[1:]))
         pointer = f"{node.pointer}/{keyword}"
+        if not isinstance(reference, str):  # draft 4's metaschema doesn't know the keyword
+            raise SchemaError(f"a reference is a string, not {reference!r}", pointer)
         if keyword == "$recursiveRef" and reference != "#":
             raise SchemaError(f"only '#' has a meaning here, not {reference!r}", pointer)
         try:

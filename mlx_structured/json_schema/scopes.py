@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import referencing
-from referencing.exceptions import NoSuchAnchor
+from referencing.exceptions import InvalidAnchor, NoSuchAnchor
 from referencing.jsonschema import DynamicAnchor
 
 from mlx_structured.json_schema.dialects import Dialect
@@ -106,7 +106,7 @@ def _dynamic_anchors(scope: Scope, registry: referencing.Registry[Any]) -> Itera
         for name in dict.fromkeys(_names(contents)):
             try:
                 anchor = registry.anchor(scope.base_uri, name).value
-            except NoSuchAnchor:
+            except (InvalidAnchor, NoSuchAnchor):
                 continue  # in a resource within this one, or in no schema
             if isinstance(anchor, DynamicAnchor):
                 yield name

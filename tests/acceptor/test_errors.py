@@ -267,6 +267,40 @@ def test_what_a_reference_leads_to_must_be_valid_too(
     assert_says_what_to_do(raised.value)
 
 
+@pytest.mark.parametrize("reference", [1, [1], {"allOf": []}, None])
+def test_a_reference_that_is_no_string_is_refused_in_draft_4_too(reference: Any) -> None:
+    draft4 = "http://json-schema.org/draft-04/schema#"
+    schema = {"$schema": draft4, "properties": {"a": {"$ref": reference}}}
+    with pytest.raises(SchemaError) as raised:
+        compile_json_schema(schema)
+    assert raised.value.pointer == "/properties/a/$ref"
+    assert_says_what_to_do(raised.value)
+
+
+def test_an_identifier_that_is_no_uri_is_refused_with_the_place() -> None:
+    # A relative one is joined to the root's; RFC 3986, section 3.2.2, wants the bracket closed.
+    inner = {"$id": "http://[", "minLength": 1}
+    with pytest.raises(SchemaError) as raised:
+        compile_json_schema({"$id": "http://example.com/", "properties": {"a": inner}})
+    assert raised.value.pointer == "/properties/a"
+    assert_says_what_to_do(raised.value)
+
+
+def test_an_anchor_that_is_no_name_is_refused_only_where_it_is_reached() -> None:
+    place = {"$dynamicAnchor": "#/", "type": "null"}
+    with pytest.raises(SchemaError) as raised:
+        compile_json_schema({"x": place, "$ref": "#/x"})
+    assert raised.value.pointer == "/x/$dynamicAnchor"
+    # The reference makes the document be looked through for anchors.
+    other = {"x": place, "$defs": {"a": {"type": "null", "$anchor": "a"}}, "$ref": "#a"}
+    assert compile_json_schema(other).accepts("null")
+
+
+def test_additional_items_without_a_list_of_items_are_not_looked_at_in_draft_2020_12() -> None:
+    schema = {"type": "null", "additionalItems": {"type": [{"no": "type"}]}}
+    assert compile_json_schema(schema).accepts("null")
+
+
 def test_an_invalid_document_that_nothing_reaches_does_no_harm() -> None:
     documents = {"http://example.com/a.json": {"type": "strin"}}
     assert compile_json_schema({"type": "null"}, registry=documents).accepts("null")

@@ -62,6 +62,8 @@ def additional_items(node: SchemaNode, json_type: JsonType, value: Any) -> Formu
 
 
 def additional_items_children(node: SchemaNode, value: Any) -> Iterable[Node]:
+    if not isinstance(node.keywords.get("items"), list):
+        return ()  # and in draft 2020-12 no metaschema says that it is a schema
     return (node.child("additionalItems"),)
 
 
