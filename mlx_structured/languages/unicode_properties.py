@@ -1,6 +1,7 @@
-"""The sets of characters that ECMA-262 names with ``\\p{...}``, as far as Python knows them.
+"""The sets of characters that ECMA-262 names with ``\\p{...}``.
 
-Python's ``unicodedata`` has the general categories and few binary properties; scripts it lacks.
+Python's ``unicodedata`` has the general categories and few binary properties; scripts and the other
+properties are those of the package ``regex``, which brings its own Unicode database.
 ECMA-262 table 67 to 69; Unicode's PropertyValueAliases.txt for the names of the categories.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
+
+import regex
 
 from mlx_structured.languages.characters import (
     ALL,
@@ -144,7 +147,7 @@ Unified_Ideograph UIdeo Variation_Selector VS
 """
 
 OTHER_PROPERTIES = frozenset(_OTHER.split())
-"""Binary properties that ECMA-262 has and Python hasn't."""
+"""Binary properties that ECMA-262 has and ``unicodedata`` hasn't."""
 
 
 _SCRIPTS = """
@@ -190,7 +193,7 @@ def property_names() -> frozenset[str]:
 
 @cache
 def property_set(expression: str) -> Ranges | None:
-    """The characters of ``\\p{expression}``, ``None`` for a property that Python doesn't know.
+    """The characters of ``\\p{expression}``, ``None`` for a property that isn't known.
 
     Raises:
         KeyError: for what isn't a property of ECMA-262 at all.
@@ -200,10 +203,23 @@ def property_set(expression: str) -> Ranges | None:
         if name in ("General_Category", "gc"):
             return category_set(CATEGORIES[value])
         if name in ("Script", "sc", "Script_Extensions", "scx") and value.isidentifier():
-            return None
+            # The package isn't particular about case; ECMA-262 is.
+            return _matched(expression) if value[0].isupper() else None
         raise KeyError(expression)
     if name in CATEGORIES:
         return category_set(CATEGORIES[name])
     if name in OTHER_PROPERTIES:
-        return None
+        return _matched(expression)
     return _BINARY[_BINARY_ALIASES.get(name, name)]()
+
+
+def _matched(expression: str) -> Ranges | None:
+    try:
+        pattern = regex.compile(rf"\p{{{expression}}}+")
+    except regex.error:
+        return None
+    found: list[tuple[int, int]] = []
+    for low, high in ALL:
+        text = "".join(map(chr, range(low, high + 1)))
+        found += ((low + match.start(), low + match.end() - 1) for match in pattern.finditer(text))
+    return normalise(found)

@@ -99,6 +99,13 @@ def test_categories_are_those_of_the_unicode_database(name: str) -> None:
         ("punct", "!_\u2014", "+a"),
         ("Combining_Mark", "\u0301", "a"),
         ("digit", "1\u09ea", "\xb2"),
+        # Scripts.txt, ScriptExtensions.txt, emoji-data.txt and DerivedCoreProperties.txt.
+        ("Script=Greek", "\u03b1\u1f00", "a\u0430\u0345"),
+        ("scx=Grek", "\u03b1\u0345", "a\u0430"),
+        ("sc=Zyyy", " 1", "a"),
+        ("Emoji", "#1\U0001f600", "a"),
+        ("Alpha", "a\u0345\u4e00", "1-"),
+        ("Regional_Indicator", "\U0001f1e6", "A"),
     ],
 )
 def test_properties_have_their_characters(name: str, inside: str, outside: str) -> None:
@@ -108,10 +115,9 @@ def test_properties_have_their_characters(name: str, inside: str, outside: str) 
     assert [character for character in outside if sets.contains(ranges, ord(character))] == []
 
 
-def test_unknown_properties_are_told_from_ones_that_python_lacks() -> None:
-    assert property_set("Script=Greek") is None
-    assert property_set("scx=Grek") is None
-    assert property_set("Emoji") is None
+def test_unknown_properties_are_told_from_ones_that_are_lacking() -> None:
+    assert property_set("CWKCF") is None
+    assert property_set("Script=Klingon") is None
     for name in ("greek", "Foo", "Lu=Lu", "gc=Greek", "LU", "script=Greek", "", "Script="):
         with pytest.raises(KeyError):
             property_set(name)
