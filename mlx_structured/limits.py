@@ -80,7 +80,7 @@ class Budget:
 
     __slots__ = (
         "_deadline",
-        "_is_outermost",
+        "_inner",
         "_limits",
         "_next_look",
         "is_spent",
@@ -90,7 +90,7 @@ class Budget:
     )
 
     def __init__(self, limits: Limits) -> None:
-        self._is_outermost = False
+        self._inner = 0
         self.within: Budget | None = None
         """A budget that pays for the same."""
         self.restart(limits)
@@ -107,11 +107,18 @@ class Budget:
         self._deadline = monotonic() + limits.seconds
         self._next_look = min(LOOK_EVERY, limits.states + 1)
 
+    def begin(self) -> None:
+        """Called when the budget becomes active."""
+
+    def end(self) -> None:
+        """Called when it no longer is."""
+
     def __enter__(self) -> Budget:
         active = ACTIVE.budget
         if active is not None:
+            self._inner += 1
             return active
-        self._is_outermost = True
+        self.begin()
         ACTIVE.budget = self
         return self
 
@@ -121,9 +128,11 @@ class Budget:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._is_outermost:
-            self._is_outermost = False
-            ACTIVE.budget = None
+        if self._inner:
+            self._inner -= 1
+            return
+        ACTIVE.budget = None
+        self.end()
 
     def take(self, states: int, memory: int) -> None:
         """Count work that is about to be done.

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 from threading import Lock
-from types import TracebackType
 from typing import Protocol
 from weakref import WeakSet
 
 from mlx_structured.automaton.link import Configuration
-from mlx_structured.limits import ACTIVE, CACHES, Budget, Limits
+from mlx_structured.limits import CACHES, Budget, Limits
 
 
 class Learner(Protocol):
@@ -84,32 +83,18 @@ class Work(Budget):
     One for all steps of an acceptor. ``LEARNING`` must be held.
     """
 
-    __slots__ = ("_inner", "_origin")
+    __slots__ = ("_origin",)
 
     def __init__(self, origin: Origin) -> None:
         super().__init__(origin.limits)
         self._origin = origin
-        self._inner = 0
 
-    def __enter__(self) -> Budget:
-        active = ACTIVE.budget
-        if active is not None:
-            self._inner += 1
-            return active
+    def begin(self) -> None:
+        """Start anew, with the limits that the acceptor has now."""
         self.restart(self._origin.limits)
-        ACTIVE.budget = self
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._inner:
-            self._inner -= 1
-            return
-        ACTIVE.budget = None
+    def end(self) -> None:
+        """Count what was learned."""
         if self.memory:
             self._origin.learned(self.memory)
 

@@ -9,7 +9,7 @@ what tokens have in common after the lexeme is walked once.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary, WeakSet
@@ -25,8 +25,10 @@ from mlx_structured.automaton.character_walk import (
     counted_class,
 )
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
+from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import string_body
+from mlx_structured.automaton.token_ids import TokenIds
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
 from mlx_structured.automaton.words_lexeme import OtherWordsState
@@ -35,8 +37,7 @@ from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
-from mlx_structured.vocabulary import TokenTrie, Vocabulary
-from mlx_structured.vocabulary.token_trie import NO_TOKEN
+from mlx_structured.vocabulary import Vocabulary
 
 Bitmap: TypeAlias = npt.NDArray[np.uint32]
 
@@ -73,47 +74,12 @@ class Reach(NamedTuple):
     exits: tuple[tuple[Hashable, int], ...]
 
 
-class LongTokens(NamedTuple):
-    """The tokens that are longer than most.
-
-    Arguments:
-        nodes: trie nodes where a text is already long.
-        children: pairs of byte and child, of the nodes from the root to them and of themselves.
-        bitmap: the tokens.
-    """
-
-    nodes: frozenset[int]
-    children: Mapping[int, Sequence[tuple[int, int]]]
-    bitmap: Bitmap
-
-
 _walks: WeakSet[TokenWalk] = WeakSet()
 
 
 def _size(reach: Reach) -> int:
     """Bytes, by estimate."""
     return 500 + 8 * len(reach.ids) + (0 if reach.bitmap is None else reach.bitmap.nbytes)
-
-
-class _TokenIds(dict[int, tuple[int, ...]]):
-    """Node -> the ids of the tokens that end there, made when a walk first comes by.
-
-    Most nodes are never looked at, and to make so many tuples at once takes long.
-    """
-
-    def __init__(self, trie: TokenTrie) -> None:
-        super().__init__()
-        self._token = trie.token.astype(np.int32).data
-        self._duplicates = trie.duplicates
-
-    def __missing__(self, node: int) -> tuple[int, ...]:
-        token = self._token[node]
-        if token >= 0:
-            ids: tuple[int, ...] = (token,)
-        else:
-            ids = () if token == NO_TOKEN else self._duplicates[-2 - token]
-        self[node] = ids
-        return ids
 
 
 class TokenWalk:
@@ -133,7 +99,7 @@ class TokenWalk:
         self._first = trie.first_child.astype(np.int32).data
         self._counts = trie.child_count.astype(np.int32).data
         self._subtree = array("q", trie.subtree_size.astype(np.int64).tobytes())
-        self._tokens = _TokenIds(trie)
+        self._tokens = TokenIds(trie)
         self._node_of_token = np.full(self.words * 32, -1, np.int64)
         single = trie.token >= 0
         self._node_of_token[trie.token[single]] = np.flatnonzero(single)
@@ -371,31 +337,17 @@ class TokenWalk:
                     stack.append((child, after))
         bitmap = self.pack([*ids, *known.ids])
         if known.bitmap is not None:
-            bitmap |= known.bitmap & ~long.bitmap
+            bitmap |= known.bitmap & self._not_long
         return self._reach([], [bitmap], {label: nodes for label, nodes in exits.items() if nodes})
 
     @cached_property
     def _long(self) -> LongTokens:
-        """The tokens of more than ``MOST_CHARACTERS`` characters."""
-        trie = self._trie
-        characters = np.zeros(self._size, np.int32)
-        for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
-            here = slice(begin, end)
-            characters[here] = characters[trie.parent[here]] + (trie.byte[here] & 0xC0 != 0x80)
-        nodes = np.flatnonzero(characters > MOST_CHARACTERS).tolist()
-        on_the_way = set(nodes)
-        children: dict[int, list[tuple[int, int]]] = {}
-        for each in reversed(nodes):
-            child = each
-            while child:
-                parent = int(trie.parent[child])
-                children.setdefault(parent, []).append((self._bytes[child], child))
-                if parent in on_the_way:
-                    break
-                on_the_way.add(parent)
-                child = parent
-        ids = [token for node in nodes for token in self._tokens[node]]
-        return LongTokens(frozenset(nodes), children, self.pack(ids))
+        return find_long_tokens(self._trie, MOST_CHARACTERS)
+
+    @cached_property
+    def _not_long(self) -> Bitmap:
+        """All tokens but the long ones."""
+        return ~self.pack(self._long.ids)
 
     @cached_property
     def _most_digits(self) -> int:
