@@ -90,18 +90,17 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
                     for each in link.after(state.label, link.captured(recording))
                 ]
             try:
-                lexeme = state.transitions.get(data[position])
+                lexeme, position = state.read(data, position)
             except LimitExceededError as error:
                 error.locate(*link.network.responsible(link.state, state))
                 raise
             if lexeme is None:
                 break
             state = lexeme
-            position += 1
         if lexeme is None:
             continue
         recording = _recorded(before, data[begin:])
-        if lexeme.label is not None and not lexeme.transitions and not link.is_final:
+        if lexeme.label is not None and not lexeme.following and not link.is_final:
             reached += [
                 each.link.configuration(each.lexeme, each.link.continued(recording))
                 for each in link.after(lexeme.label, link.captured(recording))

@@ -330,7 +330,7 @@ class BudgetMasks:
         if is_uncertain:
             into.suspects += self._walk.below(node)
         for each in link.after(label, captured):
-            if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.transitions):
+            if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.following):
                 continue
             unknown = Unknown.TEXT if each.link.captures else None
             groups = self._found(each.lexeme, each.link, node, unknown)

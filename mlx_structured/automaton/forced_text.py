@@ -40,7 +40,7 @@ def is_at_end(configurations: Sequence[Configuration]) -> bool:
 def _next_bytes(configurations: Sequence[Configuration], found: set[int]) -> None:
     """Add the bytes that may come next; when there are two, any others may be missing."""
     for each in configurations:
-        found.update(each.lexeme.transitions)
+        found.update(each.lexeme.following)
         if len(found) > 1:
             return
         if each.lexeme.label is not None and not each.link.is_final:

@@ -250,7 +250,7 @@ class Guide:
         found = Found()
         children = self._walk.children(node)
         for each in link.after(label, captured):
-            if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.transitions):
+            if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.following):
                 continue
             unknown = Unknown.TEXT if each.link.captures else None
             self._contribute(each.lexeme, each.link, node, unknown, found)

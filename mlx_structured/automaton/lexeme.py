@@ -9,7 +9,7 @@ what the lexeme may end in this state: ``None`` if it may not, otherwise what th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from weakref import WeakValueDictionary
 
 from mlx_structured.limits import charge
@@ -54,6 +54,31 @@ class LexemeState:
         Where nearly each text leads to another state, a mask would take too long otherwise.
         """
         return False
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """Read on up to the first place where the lexeme may end, or where the data does.
+
+        States that know their texts as a whole override this, to make no states in between.
+
+        Arguments:
+            data: what comes next, from ``begin`` on; at least one byte.
+            begin: where.
+
+        Returns:
+            The state reached, ``None`` if the lexeme can't go on so, and the position behind it.
+        """
+        state: LexemeState = self
+        for position in range(begin, len(data)):
+            after = state.transitions.get(data[position])
+            if after is None or after.label is not None:
+                return after, position + 1
+            state = after
+        return state, len(data)
+
+    @property
+    def following(self) -> Collection[int]:
+        """The bytes that may come next."""
+        return self.transitions.keys()
 
     @property
     def transitions(self) -> Mapping[int, LexemeState]:

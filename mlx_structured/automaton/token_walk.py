@@ -306,7 +306,7 @@ class TokenWalk:
         if isinstance(lexeme, CharacterState) and isinstance(lexeme.machine, NameState):
             return False
         below = self._subtree[node]
-        return below > FEW_NODES and len(lexeme.transitions) > (WIDE if below < MANY_NODES else 12)
+        return below > FEW_NODES and len(lexeme.following) > (WIDE if below < MANY_NODES else 12)
 
     @staticmethod
     def _stops(lexeme: LexemeState, reached: LexemeState) -> bool:
@@ -391,7 +391,7 @@ class TokenWalk:
                     continue
                 if after.label is not None:
                     exits.setdefault(after.label, []).append(child)
-                if self._stops(lexeme, after) or not after.transitions:
+                if self._stops(lexeme, after) or not after.following:
                     continue
                 if self._is_wide(after, child):
                     found = self.reach(after, child)
