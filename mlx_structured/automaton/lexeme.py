@@ -32,6 +32,9 @@ class LexemeState:
         """Byte -> next state, ``None`` for none, where that isn't what ``base`` has."""
         return NO_TRANSITIONS
 
+    by_texts = False
+    """Whether a walk of the tokens goes along whole texts, as of words, from here on."""
+
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label
         self._transitions: Mapping[int, LexemeState] | None = None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import cast
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import LexemeState, end_of
-from mlx_structured.automaton.words_lexeme import encode_string
+from mlx_structured.automaton.words_lexeme import Words, WordsState, encode_string
 from mlx_structured.languages.algebra import is_string
 
 
@@ -14,14 +13,14 @@ class NameNode:
     """A prefix of names: the names below it, as bits, and the index of the one that ends here.
 
     Arguments:
-        names: all names of the trie, as code points or as bytes.
+        names: all names of the trie.
         depth: the length of the prefix.
         indices: of the names that start with it.
     """
 
     __slots__ = ("_children", "_depth", "_indices", "_names", "below", "ends")
 
-    def __init__(self, names: tuple[Sequence[int], ...], depth: int, indices: list[int]) -> None:
+    def __init__(self, names: tuple[str, ...], depth: int, indices: list[int]) -> None:
         self._names = names
         self._depth = depth
         self._indices = indices
@@ -35,20 +34,21 @@ class NameNode:
 
     @property
     def children(self) -> dict[int, NameNode]:
-        """Code point, or byte -> the prefix longer by it, in order."""
+        """Code point -> the prefix longer by it, in order."""
         found = self._children
         if found is None:
             names, depth = self._names, self._depth
             groups: dict[int, list[int]] = {}
             for index in self._indices:
                 if index != self.ends:
-                    groups.setdefault(names[index][depth], []).append(index)
+                    groups.setdefault(ord(names[index][depth]), []).append(index)
             found = self._children = {
-                unit: NameNode(names, depth + 1, groups[unit]) for unit in sorted(groups)
+                character: NameNode(names, depth + 1, groups[character])
+                for character in sorted(groups)
             }
         return found
 
-    def rest_of(self, index: int) -> Sequence[int]:
+    def rest_of(self, index: int) -> str:
         """What comes after the prefix in one of its names."""
         return self._names[index][self._depth :]
 
@@ -90,74 +90,35 @@ class NameState:
 
     def rest_of(self, index: int) -> str:
         """What is left to write of one of these names."""
-        return "".join(map(chr, self._node.rest_of(index)))
+        return self._node.rest_of(index)
 
-    def text(self) -> NameText:
-        """The state after the opening quote, for the one spelling that ``json.dumps`` has."""
-        return self._trie.text(self._trie.encoded, self._allowed)
-
-
-class NameText(LexemeState):
-    """Inside a name as ``json.dumps`` writes it, byte by byte up to its closing quote."""
-
-    __slots__ = ("_allowed", "_node", "_trie")
-
-    def __init__(self, trie: NameTrie, node: NameNode, allowed: int) -> None:
-        super().__init__()
-        self._trie = trie
-        self._node = node
-        self._allowed = allowed
-
-    @property
-    def labels(self) -> int:
-        """The names that may still be meant, as bits."""
-        return self._node.below & self._allowed
-
-    def rest_of(self, index: int) -> bytes:
-        """What is left to write of one of these names, with its closing quote."""
-        return bytes(self._node.rest_of(index))
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        trie, allowed = self._trie, self._allowed
-        return {
-            byte: trie.text(child, allowed) if child.ends is None else end_of(child.ends)
-            for byte, child in self._node.children.items()
-            if child.below & allowed
-        }
+    def text(self) -> WordsState:
+        """The same for the one spelling that ``json.dumps`` has, at the beginning of the names."""
+        return self._trie.text(self._allowed)
 
 
 class NameTrie:
     """The names of one object. Bit and label of a name are its index."""
 
-    __slots__ = ("__weakref__", "_encoded", "_names", "_root", "_states", "_texts")
+    __slots__ = ("__weakref__", "_names", "_root", "_states", "_words")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
-        code_points = tuple(tuple(map(ord, name)) for name in names)
-        self._root = NameNode(code_points, 0, list(range(len(names))))
-        self._encoded: NameNode | None = None
+        self._root = NameNode(names, 0, list(range(len(names))))
+        self._words: Words | None = None
         self._states: WeakValueDictionary[tuple[int, int], NameState] = WeakValueDictionary()
-        self._texts: WeakValueDictionary[tuple[int, int], NameText] = WeakValueDictionary()
 
-    @property
-    def encoded(self) -> NameNode:
-        """The names as texts of ``json.dumps``, without the opening quote."""
-        root = self._encoded
-        if root is None:
-            written = [index for index, name in enumerate(self._names) if is_string(name)]
-            texts = tuple(
-                encode_string(name)[1:] if is_string(name) else b"" for name in self._names
+    def text(self, allowed: int) -> WordsState:
+        """The state after the opening quote, for the names with a bit in ``allowed``."""
+        words = self._words
+        if words is None:
+            words = self._words = Words(
+                (encode_string(name)[1:], index)
+                for index, name in enumerate(self._names)
+                if is_string(name)
             )
-            root = self._encoded = NameNode(texts, 0, written)
-        return root
-
-    def text(self, node: NameNode, allowed: int) -> NameText:
-        """The interned state at ``node`` of the encoded names."""
-        key = (id(node), allowed & node.below)
-        state = self._texts.get(key)
-        if state is None:
-            state = self._texts[key] = NameText(self, node, key[1])
-        return state
+        places = enumerate(cast("tuple[int, ...]", words.labels))
+        return words.state(tuple(place for place, index in places if allowed >> index & 1), 0)
 
     def start(self, allowed: int) -> NameState:
         """The start, when the names with a bit in ``allowed`` may be written."""

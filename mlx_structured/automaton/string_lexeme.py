@@ -6,7 +6,7 @@ quotes and escapes (RFC 8259 section 7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
@@ -21,7 +21,12 @@ from mlx_structured.automaton.utf8 import (
     machine_label,
     set_multibyte,
 )
-from mlx_structured.automaton.words_lexeme import other_words_lexeme, words_lexeme
+from mlx_structured.automaton.words_lexeme import (
+    OtherWordsState,
+    WordsState,
+    other_words_lexeme,
+    words_lexeme,
+)
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language
@@ -48,7 +53,7 @@ class StringState(CharacterState):
     Where most characters lead to one state, that always goes on there, that is its ``base``.
     """
 
-    __slots__ = ("_everywhere", "_patch", "base", "spelling")
+    __slots__ = ("_everywhere", "_in_words", "_is_looked_at", "_patch", "base", "spelling")
 
     def __init__(self, machine: Machine, spelling: Spelling) -> None:
         super().__init__(machine)
@@ -56,6 +61,55 @@ class StringState(CharacterState):
         self.base: StringState | None = None
         self._patch: Mapping[int, LexemeState | None] = NO_TRANSITIONS
         self._everywhere: Mapping[int, LexemeState] | None = None
+        self._in_words: WordsState | OtherWordsState | None = None
+        self._is_looked_at = False
+
+    @property
+    def in_words(self) -> WordsState | OtherWordsState | None:
+        """The same state by whole words, where strings have one spelling and it is one of words."""
+        if not self._is_looked_at:
+            self._is_looked_at = True
+            if self.spelling == "json.dumps":
+                self._in_words = self._find_words()
+        return self._in_words
+
+    def _find_words(self) -> WordsState | OtherWordsState | None:
+        machine = self.machine
+        if isinstance(machine, NameState):
+            return machine.text()
+        if isinstance(machine, Literals):
+            return words_lexeme(machine.words)
+        written: frozenset[str] = frozenset()
+        if isinstance(machine, UnwrittenState):
+            written, machine = machine.written.texts, machine.machine
+        if not isinstance(machine, Language):
+            return None
+        words = frozenset() if machine is EVERYTHING else excluded_words(machine)
+        if words is None or not words | written:
+            return None
+        return other_words_lexeme(words | written, string_body(EVERYTHING, self.spelling))
+
+    @property
+    def following(self) -> Collection[int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        in_words = self.in_words
+        return self.transitions.keys() if in_words is None else in_words.following
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        in_words = self.in_words
+        if in_words is None:
+            return super().read(data, begin)
+        return in_words.read(data, begin)
+
+    def stand_in(self, digits: int) -> LexemeState:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        return self.in_words or self
+
+    @property
+    def by_texts(self) -> bool:  # type: ignore[override]
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        return self.in_words is not None
 
     @property
     def patch(self) -> Mapping[int, LexemeState | None]:
@@ -67,21 +121,10 @@ class StringState(CharacterState):
         return string_body(machine, self.spelling)
 
     def expand(self) -> Mapping[int, LexemeState]:
-        machine = self.machine
-        if self.spelling == "json.dumps":
-            # Where strings have one spelling, words and names can be read byte by byte.
-            if isinstance(machine, NameState):
-                return machine.text().transitions
-            if isinstance(machine, Literals):
-                return words_lexeme(machine.words).transitions
-            words = excluded_words(machine) if isinstance(machine, Language) else None
-            if words is not None:
-                plain = string_body(EVERYTHING, self.spelling)
-                others = other_words_lexeme(words, plain)
-                self.base, self._patch = plain, others.patch
-                return others.transitions
-        if isinstance(machine, UnwrittenState):
-            return self._expand_unwritten(machine)
+        if self.in_words is not None:
+            return self.in_words.transitions
+        if isinstance(self.machine, UnwrittenState):
+            return self._expand_unwritten(self.machine)
         arcs = self.arcs()
         base = _main_target(arcs)
         transitions = {} if base is None else dict(base.everywhere())

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.automaton.names import NameState, NameText
+from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
@@ -71,14 +71,11 @@ def _find(lexeme: LexemeState, required: int) -> Iterable[Tail]:
             ends = [Tail(b'"' + rest, label) for rest, label in _string_ends(state.body, required)]
         elif isinstance(state, StringState):
             ends = _string_ends(state, required)
-        elif isinstance(state, NameText):
-            chosen = _chosen(state.labels, required)
-            ends = [Tail(state.rest_of(index), index) for index in chosen]
         elif isinstance(state, RawTextState):
             rest_of_text = _shortest(cast("Language", state.machine))
             ends = () if rest_of_text is None else (Tail(rest_of_text.encode(), DONE),)
         elif isinstance(state, WordsState):
-            ends = (Tail(state.shortest_rest(), DONE),)
+            ends = _word_ends(state, required)
         else:
             for byte, after in sorted(state.transitions.items()):
                 if after not in seen:
@@ -90,6 +87,18 @@ def _find(lexeme: LexemeState, required: int) -> Iterable[Tail]:
             if known is None or len(text) + len(rest) < len(known):
                 best[label] = text + rest
     return [Tail(text, label) for label, text in best.items()]
+
+
+def _word_ends(state: WordsState, required: int) -> Iterable[Tail]:
+    rests = {label: rest for rest, label in sorted(state.rests(), key=_length, reverse=True)}
+    if DONE in rests:
+        return (Tail(rests[DONE], DONE),)
+    names = sum(1 << cast("int", label) for label in rests)
+    return [Tail(rests[index], index) for index in _chosen(names, required)]
+
+
+def _length(labelled: tuple[bytes, Hashable]) -> int:
+    return len(labelled[0])
 
 
 def _string_ends(state: StringState, required: int) -> list[Tail]:

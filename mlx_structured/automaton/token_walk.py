@@ -31,7 +31,7 @@ from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_ids import TokenIds
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
-from mlx_structured.automaton.words_lexeme import OtherWordsState
+from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
@@ -203,11 +203,10 @@ class TokenWalk:
             stack += self.children(each).values()
         return found
 
-    def find(self, text: bytes) -> int | None:
-        """The node of a text; ``None`` if no token begins with it."""
-        node = 0
+    def find(self, text: bytes, node: int = 0) -> int | None:
+        """The node of a text below a node; ``None`` if no token goes on with it."""
         for byte in text:
-            child = self.children(node).get(byte)
+            child = (self._children[node] or self.children(node)).get(byte)
             if child is None:
                 return None
             node = child
@@ -273,6 +272,10 @@ class TokenWalk:
         stand_in = lexeme.stand_in(self._most_digits)
         if stand_in is not lexeme:
             return self.reach(stand_in, node)
+        if isinstance(lexeme, WordsState):
+            return self._walk_words(lexeme, node)
+        if isinstance(lexeme, OtherWordsState):
+            return self._walk_other_words(lexeme, node)
         if not self._is_wide(lexeme, node):
             return self._walk_by_nodes(lexeme, node)
         near = self._near(lexeme)
@@ -364,10 +367,9 @@ class TokenWalk:
         """The state of any string that has read the same, if this one goes on much as that one."""
         base = lexeme.base
         few = len(lexeme.patch) * 4 < len(lexeme.transitions)
-        is_near = isinstance(lexeme, OtherWordsState) or (
+        is_near = (base in self._plain and base is not lexeme) or (
             isinstance(lexeme, CharacterState) and isinstance(lexeme.machine, UnwrittenState)
         )
-        is_near = is_near or (base in self._plain and base is not lexeme)
         return base if few and is_near else None
 
     def _walk_by_nodes(self, lexeme: LexemeState, node: int) -> Reach:
@@ -393,7 +395,7 @@ class TokenWalk:
                     exits.setdefault(after.label, []).append(child)
                 if self._stops(lexeme, after) or not after.following:
                     continue
-                if self._is_wide(after, child):
+                if after.by_texts or self._is_wide(after, child):
                     found = self.reach(after, child)
                     ids += found.ids
                     if found.bitmap is not None:
@@ -417,6 +419,42 @@ class TokenWalk:
             ids = []
         bitmap = bitmaps[0] if len(bitmaps) == 1 else np.bitwise_or.reduce(bitmaps)
         return Reach(tuple(ids), bitmap, merged)
+
+    def _walk_words(self, lexeme: WordsState, node: int) -> Reach:
+        """Along each of the texts, as far as there are tokens."""
+        tokens = self._tokens
+        ids: list[int] = []
+        exits: dict[Hashable, list[int]] = {}
+        seen: set[int] = set()
+        for rest, label in lexeme.rests():
+            at = node
+            for byte in rest:
+                child = (self._children[at] or self.children(at)).get(byte)
+                if child is None:
+                    break
+                at = child
+                if at not in seen:
+                    seen.add(at)
+                    ids += tokens[at]
+            else:
+                if self._goes_on(at):
+                    exits.setdefault(label, []).append(at)
+        return self._reach(ids, [], exits)
+
+    def _goes_on(self, node: int) -> bool:
+        """Whether some token is longer than those that end here."""
+        return node >= self._size or self._counts[node] > 0
+
+    def _walk_other_words(self, lexeme: OtherWordsState, node: int) -> Reach:
+        """As any string that has read the same, but for what ends as one of the words."""
+        known = self.reach(lexeme.plain, node)
+        ends = [end for rest in lexeme.rests() if (end := self.find(rest, node)) is not None]
+        if not ends:
+            return known
+        lost = [token for end in ends for token in self._tokens[end]]
+        longer = filter(self._goes_on, ends)
+        lost_exits = {part for end in longer for part in self._parts.get(end, (end,))}
+        return self._without_some(known, lost, lost_exits, {})
 
     def _difference(self, lexeme: LexemeState, near: LexemeState, node: int) -> Reach:
         """The reach of a state that goes on much as this one, without what this one can't read."""
@@ -451,6 +489,16 @@ class TokenWalk:
                     if after is not None and after.label is not None:
                         exits.setdefault(after.label, []).append(child)
                     stack.append((child, after, other_after))
+        return self._without_some(known, lost, lost_exits, exits)
+
+    def _without_some(
+        self,
+        known: Reach,
+        lost: list[int],
+        lost_exits: set[int],
+        exits: dict[Hashable, list[int]],
+    ) -> Reach:
+        """What is known but for lost tokens and exits, and with other exits beside."""
         for label, exit_node in known.exits:
             parts = self._parts.get(exit_node, (exit_node,))
             rest = exits.setdefault(label, [])

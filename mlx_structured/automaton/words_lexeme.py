@@ -1,46 +1,171 @@
-"""A set of words, or all other strings, in the spelling of ``json.dumps``: a trie of bytes.
+"""A set of words, or all other strings, in the spelling of ``json.dumps``: texts of bytes.
 
-Each string has one spelling there, so that no language of characters is needed for them.
+Each string has one spelling there, so that no language of characters is needed for them. What is
+read of some words is a range of a sorted list, so that a state need be made only where a token
+ends, and a walk of the tokens goes along the texts themselves.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import END, LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState, end_of
+from mlx_structured.limits import charge
+
+
+class Words:
+    """Words as bytes, sorted, none of which begins another.
+
+    Arguments:
+        labelled: pairs of a text and of as what the lexeme ends with it.
+    """
+
+    __slots__ = ("__weakref__", "_others", "_states", "labels", "texts")
+
+    def __init__(self, labelled: Iterable[tuple[bytes, Hashable]]) -> None:
+        ordered = sorted(labelled, key=lambda each: each[0])
+        self.texts = tuple(text for text, _ in ordered)
+        self.labels = tuple(label for _, label in ordered)
+        # The states keep their words, and not the other way round.
+        self._states: WeakValueDictionary[tuple[tuple[int, ...], int], WordsState]
+        self._states = WeakValueDictionary()
+        self._others: WeakValueDictionary[
+            tuple[tuple[int, ...], int, LexemeState], OtherWordsState
+        ] = WeakValueDictionary()
+
+    def state(self, members: tuple[int, ...], depth: int) -> WordsState:
+        """The interned state in which so many bytes of some of the texts were read."""
+        key = (members, depth)
+        found = self._states.get(key)
+        if found is None:
+            charge(1, 300 + 8 * len(members))
+            found = self._states[key] = WordsState(self, members, depth)
+        return found
+
+    def others(self, members: tuple[int, ...], depth: int, plain: LexemeState) -> OtherWordsState:
+        """The interned state in which none of these texts may come whole."""
+        key = (members, depth, plain)
+        found = self._others.get(key)
+        if found is None:
+            charge(1, 300 + 8 * len(members))
+            found = self._others[key] = OtherWordsState(self, members, depth, plain)
+        return found
+
+    def narrowed(self, members: tuple[int, ...], depth: int, read: bytes) -> tuple[int, int]:
+        """The place among the members of those that go on with what was read, from and to."""
+        texts = self.texts
+
+        def rest(member: int) -> bytes:
+            return texts[member][depth : depth + len(read)]
+
+        low = bisect_left(members, read, key=rest)
+        return low, bisect_right(members, read, low, key=rest)
 
 
 class WordsState(LexemeState):
     """Some of the words have the same bytes so far, and the rest of one of them must come.
 
     Arguments:
-        texts: encoded words with the closing quote, sorted; no text begins another.
-        low: the first of those that go on here.
-        high: one after the last.
+        words: all words of the lexeme.
+        members: the places of those that go on here, in order.
         depth: how many bytes were read.
     """
 
-    __slots__ = ("_depth", "_high", "_low", "_texts")
+    __slots__ = ("_depth", "_members", "_words")
 
-    def __init__(self, texts: tuple[bytes, ...], low: int, high: int, depth: int) -> None:
+    by_texts = True
+
+    def __init__(self, words: Words, members: tuple[int, ...], depth: int) -> None:
         super().__init__()
-        self._texts = texts
-        self._low = low
-        self._high = high
+        self._words = words
+        self._members = members
         self._depth = depth
 
-    def expand(self) -> Mapping[int, LexemeState]:
-        texts, depth = self._texts, self._depth
-        transitions: dict[int, LexemeState] = {}
-        for byte, low, high in _groups(texts, self._low, self._high, depth):
-            is_end = len(texts[low]) == depth + 1
-            transitions[byte] = END if is_end else WordsState(texts, low, high, depth + 1)
-        return transitions
+    def rests(self) -> Iterator[tuple[bytes, Hashable]]:
+        """What may come, up to the end of the lexeme, each with its label."""
+        texts, labels, depth = self._words.texts, self._words.labels, self._depth
+        return ((texts[member][depth:], labels[member]) for member in self._members)
 
-    def shortest_rest(self) -> bytes:
-        """What is left of the shortest of the texts."""
-        return min(self._texts[self._low : self._high], key=len)[self._depth :]
+    @property
+    def following(self) -> Collection[int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        texts, depth = self._words.texts, self._depth
+        return {texts[member][depth] for member in self._members}
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        words, members, depth = self._words, self._members, self._depth
+        data = data[begin:]
+        low, high = words.narrowed(members, depth, data)
+        # A text that ends within the data stands before all that begin with the data.
+        for place in (low, low - 1):
+            if 0 <= place < len(members) and data.startswith(words.texts[members[place]][depth:]):
+                member = members[place]
+                return end_of(words.labels[member]), begin + len(words.texts[member]) - depth
+        if low == high:
+            return None, begin
+        return words.state(members[low:high], depth + len(data)), begin + len(data)
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        after = {byte: self.read(bytes((byte,)), 0)[0] for byte in sorted(self.following)}
+        return {byte: state for byte, state in after.items() if state is not None}
+
+
+class OtherWordsState(LexemeState):
+    """What was read begins some of the words, and none of them may come whole.
+
+    Arguments:
+        words: all words that are left out.
+        members: the places of those that what was read begins.
+        depth: how many bytes were read.
+        plain: the state of any string that has read the same.
+    """
+
+    __slots__ = ("_depth", "_members", "_words", "plain")
+
+    by_texts = True
+
+    def __init__(
+        self, words: Words, members: tuple[int, ...], depth: int, plain: LexemeState
+    ) -> None:
+        super().__init__()
+        self._words = words
+        self._members = members
+        self._depth = depth
+        self.plain = plain
+
+    def rests(self) -> Iterator[bytes]:
+        """What may not come whole."""
+        texts, depth = self._words.texts, self._depth
+        return (texts[member][depth:] for member in self._members)
+
+    @property
+    def following(self) -> Collection[int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        last = {rest[0] for rest in self.rests() if len(rest) == 1}
+        return [byte for byte in self.plain.following if byte not in last]
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        after, end = self.plain.read(data, begin)
+        if after is None:
+            return None, end
+        words, members = self._words, self._members
+        depth = self._depth + end - begin
+        low, high = words.narrowed(members, self._depth, data[begin:end])
+        if low == high:
+            return after, end
+        if len(words.texts[members[low]]) == depth:
+            return None, end
+        return words.others(members[low:high], depth, after), end
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        after = {byte: self.read(bytes((byte,)), 0)[0] for byte in self.plain.following}
+        return {byte: state for byte, state in after.items() if state is not None}
 
 
 def words_lexeme(words: Iterable[str]) -> WordsState:
@@ -49,56 +174,13 @@ def words_lexeme(words: Iterable[str]) -> WordsState:
     Arguments:
         words: at least one; none with unpaired surrogates.
     """
-    texts = _encoded(words)
-    return WordsState(texts, 0, len(texts), 0)
+    return labelled_words((encode_string(word)[1:], DONE) for word in words)
 
 
-class OtherWordsState(LexemeState):
-    """What was read begins some of the words, and none of them may come whole.
-
-    Its ``base`` is the state of any string that has read the same.
-
-    Arguments:
-        texts: encoded words with the closing quote, sorted; no text begins another.
-        low: the first of those that go on here.
-        high: one after the last.
-        depth: how many bytes were read.
-        plain: the state of any string.
-    """
-
-    __slots__ = ("_depth", "_high", "_low", "_patch", "_plain", "_texts", "base")
-
-    def __init__(
-        self, texts: tuple[bytes, ...], low: int, high: int, depth: int, plain: LexemeState
-    ) -> None:
-        super().__init__()
-        self._texts = texts
-        self._low = low
-        self._high = high
-        self._depth = depth
-        self._plain = self.base = plain
-        self._patch: Mapping[int, LexemeState | None] | None = None
-
-    @property
-    def patch(self) -> Mapping[int, LexemeState | None]:
-        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        found = self._patch
-        if found is None:
-            texts, after, plain = self._texts, self._depth + 1, self._plain.transitions
-            found = self._patch = {
-                byte: None
-                if len(texts[low]) == after
-                else OtherWordsState(texts, low, high, after, plain[byte])
-                for byte, low, high in _groups(texts, self._low, self._high, self._depth)
-            }
-        return found
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        return {
-            byte: after
-            for byte, after in {**self._plain.transitions, **self.patch}.items()
-            if after is not None
-        }
+def labelled_words(labelled: Iterable[tuple[bytes, Hashable]]) -> WordsState:
+    """The state before one of the texts, each of which ends the lexeme in its own way."""
+    words = Words(labelled)
+    return words.state(tuple(range(len(words.texts))), 0)
 
 
 def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsState:
@@ -108,27 +190,11 @@ def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsSt
         words: at least one; none with unpaired surrogates.
         plain: the state after the opening quote of any string.
     """
-    texts = _encoded(words)
-    return OtherWordsState(texts, 0, len(texts), 0, plain)
+    texts = Words((encode_string(word)[1:], DONE) for word in words)
+    return texts.others(tuple(range(len(texts.texts))), 0, plain)
 
 
+@lru_cache(maxsize=4096)
 def encode_string(text: str) -> bytes:
     """The text of ``json.dumps``, with its quotes."""
     return json.dumps(text, ensure_ascii=False).encode()
-
-
-def _encoded(words: Iterable[str]) -> tuple[bytes, ...]:
-    return tuple(sorted(encode_string(word)[1:] for word in words))
-
-
-def _groups(
-    texts: tuple[bytes, ...], low: int, high: int, depth: int
-) -> Iterator[tuple[int, int, int]]:
-    """(byte at that depth, the first of the texts that have it, one after the last)."""
-    while low < high:
-        byte = texts[low][depth]
-        end = low + 1
-        while end < high and texts[end][depth] == byte:
-            end += 1
-        yield byte, low, end
-        low = end
