@@ -62,6 +62,8 @@ class WrittenKeys:
         node = _written(True, path[-1].children)
         for character, before in zip(reversed(key), reversed(path[:-1]), strict=True):
             node = _written(before.ends, {**before.children, ord(character): node})
+        if node._texts is None:
+            node._texts = self.texts | {key}
         return node
 
 
