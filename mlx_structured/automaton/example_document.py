@@ -22,6 +22,7 @@ from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
+from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.language import (
@@ -96,7 +97,7 @@ class _Search:
     """One search, with what it has found of each lexeme and container."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
-        self._wanted = wanted
+        self._wanted = {_quoted(name) for name in wanted}
         self._steps = 0
         self._words: dict[LexemeState, Word] = {}
         self._containers: dict[Container, tuple[bytes, LexemeState]] = {}
@@ -158,7 +159,7 @@ class _Search:
             return 0, 0
         if link.depth > depth:
             return 3, 0
-        if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, NameState):
+        if _is_of_names(lexeme):
             return 1, 0
         return (2 if link.captures else 1), len(self._text(lexeme)[0])
 
@@ -195,14 +196,14 @@ class _Search:
 
     def _texts(self, lexeme: LexemeState, *, varied: bool) -> Iterator[Word]:
         """Short texts of a lexeme, for each way in which it may end; if ``varied``, more."""
-        if isinstance(lexeme, QuoteState) and isinstance(lexeme.body.machine, NameState):
+        if _is_of_names(lexeme):
             names = [
-                (name not in self._wanted, -label, name)
-                for name, label in _names(lexeme.body.machine)
+                (text[text.find(b'"') : text.rfind(b'"') + 1] not in self._wanted, -label, text)
+                for text, label in _names(lexeme)
             ]
             # Wanted keys first, and of these the last one: nothing later may be written before it.
-            for _, label, name in sorted(names):
-                yield _quoted(name), -label
+            for _, label, text in sorted(names):
+                yield text, -label
             return
         if isinstance(lexeme, QuoteState) and _language(lexeme) is None:
             # One text for each label, as each may leave something else to hold.
@@ -233,13 +234,23 @@ def _closed(opened: Configuration, text: bytes, lexeme: LexemeState) -> Configur
     return parent.configuration(lexeme, recording)
 
 
-def _names(start: NameState) -> Iterator[tuple[str, int]]:
-    """The names that may be written, with their labels."""
-    stack = [("", start)]
+def _is_of_names(lexeme: LexemeState) -> bool:
+    """Whether names are written, which end the lexeme each in its own way."""
+    if isinstance(lexeme, QuoteState):
+        return isinstance(lexeme.body.machine, NameState)
+    return isinstance(lexeme, WordsState) and lexeme.is_of_names
+
+
+def _names(lexeme: LexemeState) -> Iterator[tuple[bytes, int]]:
+    """The names that may be written, with what belongs to them and their labels."""
+    if isinstance(lexeme, WordsState):
+        yield from ((rest, cast("int", label)) for rest, label in lexeme.rests())
+        return
+    stack = [("", cast("NameState", cast("QuoteState", lexeme).body.machine))]
     while stack:
         name, state = stack.pop()
         if state.label is not None:
-            yield name, state.label
+            yield _quoted(name), state.label
         stack += ((name + chr(character), after) for character, _, after in state.arcs())
 
 

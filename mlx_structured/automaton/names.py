@@ -92,28 +92,30 @@ class NameState:
         """What is left to write of one of these names."""
         return self._node.rest_of(index)
 
-    def text(self) -> WordsState:
-        """The same for the one spelling that ``json.dumps`` has, at the beginning of the names."""
-        return self._trie.text(self._allowed)
-
 
 class NameTrie:
     """The names of one object. Bit and label of a name are its index."""
 
-    __slots__ = ("__weakref__", "_names", "_root", "_states", "_words")
+    __slots__ = ("__weakref__", "_keys", "_names", "_root", "_states")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
-        self._root = NameNode(names, 0, list(range(len(names))))
-        self._words: Words | None = None
+        self._root: NameNode | None = None
+        self._keys: dict[tuple[bytes, bytes], Words] = {}
         self._states: WeakValueDictionary[tuple[int, int], NameState] = WeakValueDictionary()
 
-    def text(self, allowed: int) -> WordsState:
-        """The state after the opening quote, for the names with a bit in ``allowed``."""
-        words = self._words
+    def keys(self, allowed: int, before: bytes, after: bytes) -> WordsState:
+        """The names as ``json.dumps`` writes them, as a lexeme with what stands around them.
+
+        Arguments:
+            allowed: bits of the names that may be written, at least one.
+            before: the text before each.
+            after: the text after each.
+        """
+        words = self._keys.get((before, after))
         if words is None:
-            words = self._words = Words(
-                (encode_string(name)[1:], index)
+            words = self._keys[before, after] = Words(
+                (before + encode_string(name) + after, index)
                 for index, name in enumerate(self._names)
                 if is_string(name)
             )
@@ -122,6 +124,8 @@ class NameTrie:
 
     def start(self, allowed: int) -> NameState:
         """The start, when the names with a bit in ``allowed`` may be written."""
+        if self._root is None:
+            self._root = NameNode(self._names, 0, list(range(len(self._names))))
         return self.state(self._root, allowed)
 
     def state(self, node: NameNode, allowed: int) -> NameState:

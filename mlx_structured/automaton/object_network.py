@@ -2,7 +2,11 @@
 
 ::
 
-    OPEN --{--> COMMA --name or other key--> KEY --> COLON --:--> VALUE --,--> COMMA ... --}--> back
+    OPEN --{--> COMMA --name or other key--> NAME or OTHER --> COLON --:--> VALUE --,--> COMMA ...
+                                                                                  --}--> back
+
+Where there is no choice of whitespace and each key has one spelling, a comma, a name and a colon
+are one lexeme, and COMMA and COLON are passed over.
 
 Keys that the schema names are bits. In the declared order the set of keys that can't come any more
 is every name up to the last one written; in any order it is the names written. Other keys are
@@ -83,6 +87,9 @@ class ObjectNetwork:
         self._shape = shape
         self._position = position
         self._declared = grammar.style.key_order == "declared"
+        self._spelling = grammar.style.spelling
+        self._joins_names = grammar.punctuation.is_fixed and self._spelling == "json.dumps"
+        self._names = name_trie(shape.names)
         self._all = (1 << len(shape.names)) - 1
         self._judged = 0
         self._possible = 0
@@ -111,24 +118,24 @@ class ObjectNetwork:
         if at.phase == OTHER:
             return self._after_other(link, at, label, captured)
         if at.phase == COLON:
-            return self._after_colon(link, at)
+            return self._value(link, at, cast("KeyWay", at.detail))
         if at.phase == VALUE:
             return self._after_value(link, at, label)
         return self._after_open(link, at) if at.phase == OPEN else self._keys(link, at)
 
     def _after_open(self, link: Link, state: ObjectState) -> list[Configuration]:
         punctuation = self._grammar.punctuation
-        keys = self._keys(link, state)
-        first = punctuation.first(link.depth)
-        if first is not None and keys:
-            keys = [link.sibling(state._replace(phase=COMMA)).configuration(first)]
+        before = punctuation.first_text(link.depth) if self._joins_names else b""
+        follow = self._members(link, state, before, punctuation.first(link.depth))
         if self._shape.may_close(state.progress):
-            keys.append(cast("Link", link.parent).configuration(punctuation.close_empty_brace))
-        return keys
+            follow.append(cast("Link", link.parent).configuration(punctuation.close_empty_brace))
+        return follow
 
     def _after_name(self, link: Link, state: ObjectState, index: int) -> list[Configuration]:
         ways = self._shape.after_name(state.progress, index, in_order=self._declared)
-        return [self._colon(link, state, way) for way in ways]
+        if not self._joins_names:
+            return [self._colon(link, state, way) for way in ways]
+        return [each for way in ways for each in self._value(link, state, way)]
 
     def _after_other(
         self, link: Link, state: ObjectState, label: Hashable, captured: Captured
@@ -144,12 +151,15 @@ class ObjectNetwork:
         return [self._colon(link, state, way) for way in ways]
 
     def _colon(self, link: Link, state: ObjectState, way: KeyWay) -> Configuration:
-        colon = link.sibling(state._replace(phase=COLON, progress=way.progress, detail=way))
+        colon = link.sibling(
+            ObjectState(COLON, way.progress, state.others, state.is_uncertain, way)
+        )
         return colon.configuration(self._grammar.punctuation.colon)
 
-    def _after_colon(self, link: Link, state: ObjectState) -> list[Configuration]:
-        way = cast("KeyWay", state.detail)
-        value = link.sibling(state._replace(phase=VALUE, detail=way.strings))
+    def _value(self, link: Link, state: ObjectState, way: KeyWay) -> list[Configuration]:
+        value = link.sibling(
+            ObjectState(VALUE, way.progress, state.others, state.is_uncertain, way.strings)
+        )
         if way.strings is None:
             return self._grammar.begin(way.values, value)
         start = way.strings.start()
@@ -161,28 +171,55 @@ class ObjectNetwork:
             progress = self._shape.after_string(state.progress, cast("Formula", label))
             state = state._replace(progress=progress, detail=None)
         punctuation = self._grammar.punctuation
-        follow = []
-        following = self._following(state.progress)
-        if following.names or any(self._unwritten(state, following)):
-            comma = punctuation.comma(link.depth)
-            follow.append(link.sibling(state._replace(phase=COMMA)).configuration(comma))
+        before = punctuation.comma_text(link.depth) if self._joins_names else b""
+        follow = self._members(link, state, before, punctuation.comma(link.depth))
         if self._shape.may_close(state.progress):
             close = punctuation.close_brace(link.depth)
             follow.append(cast("Link", link.parent).configuration(close))
         return follow
 
-    def _keys(self, link: Link, state: ObjectState) -> list[Configuration]:
-        spelling = self._grammar.style.spelling
+    def _members(
+        self, link: Link, state: ObjectState, before: bytes, separator: LexemeState | None
+    ) -> list[Configuration]:
+        """How a member begins that comes next.
+
+        Arguments:
+            link: the object's.
+            state: where it stands.
+            before: what stands before a name that is read together with it.
+            separator: what stands before any other key, if anything.
+        """
+        following = self._following(state.progress)
+        if separator is None:
+            return self._keys(link, state, before)
+        begun = []
+        if following.names and self._joins_names:
+            begun.append(self._named(link, state, following.names, before))
+        alone = following.names and not self._joins_names
+        if alone or any(self._unwritten(state, following)):
+            comma = link.sibling(state._replace(phase=COMMA))
+            begun.append(comma.configuration(separator))
+        return begun
+
+    def _keys(
+        self, link: Link, state: ObjectState, before: bytes | None = None
+    ) -> list[Configuration]:
+        """The keys that may come next: after a comma without those that are read with it."""
         following = self._following(state.progress)
         keys = []
-        if following.names:
-            names = name_trie(self._shape.names).start(following.names)
-            named = link.sibling(state._replace(phase=NAME))
-            keys.append(named.configuration(string_lexeme(names, spelling)))
+        if following.names and (before is not None or not self._joins_names):
+            keys.append(self._named(link, state, following.names, before or b""))
         for each, machine in self._unwritten(state, following):
             other = link.sibling(state._replace(phase=OTHER, detail=each))
-            keys.append(other.configuration(string_lexeme(machine, spelling)))
+            keys.append(other.configuration(string_lexeme(machine, self._spelling)))
         return keys
+
+    def _named(self, link: Link, state: ObjectState, names: int, before: bytes) -> Configuration:
+        named = link.sibling(state._replace(phase=NAME))
+        if self._spelling == "any":
+            return named.configuration(string_lexeme(self._names.start(names), "any"))
+        after = self._grammar.punctuation.colon_text if self._joins_names else b""
+        return named.configuration(self._names.keys(names, before, after))
 
     def _following(self, progress: Progress) -> NextKeys:
         """The keys that may come next, but for those written; asked before the comma and after."""

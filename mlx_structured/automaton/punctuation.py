@@ -26,6 +26,10 @@ class Punctuation:
         self._free = Whitespace(style.whitespace, line_break=style.whitespace != 0)
         self._indent = style.indent
         free = self._free
+        self.is_fixed = style.whitespace == 0
+        """Whether there is no choice between whitespace anywhere."""
+        self.colon_text = style.key_separator.encode()
+        """What stands between a key and its value, where it is fixed."""
         self.colon = self._separator(style.key_separator)
         self._comma = style.item_separator
         self.open_brace = text_lexeme(b"{", free)
@@ -51,11 +55,19 @@ class Punctuation:
         """What stands between an opening bracket and the first item, if anything."""
         return None if self._indent is None else text_lexeme(self._new_line(depth))
 
+    def first_text(self, depth: int) -> bytes:
+        """What stands between an opening bracket and the first item, where it is fixed."""
+        return self._new_line(depth)
+
+    def comma_text(self, depth: int) -> bytes:
+        """What stands between two items, where it is fixed."""
+        return self._comma.encode() + self._new_line(depth)
+
     def comma(self, depth: int) -> LexemeState:
         """What stands between two items."""
         if self._indent is None:
             return self._separator(self._comma)
-        return text_lexeme(self._comma.encode() + self._new_line(depth))
+        return text_lexeme(self.comma_text(depth))
 
     def close_brace(self, depth: int) -> LexemeState:
         """The end of an object that isn't empty."""

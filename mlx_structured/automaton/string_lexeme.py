@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
-from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.utf8 import (
     Arc,
     CharacterState,
@@ -75,8 +74,6 @@ class StringState(CharacterState):
 
     def _find_words(self) -> WordsState | OtherWordsState | None:
         machine = self.machine
-        if isinstance(machine, NameState):
-            return machine.text()
         if isinstance(machine, Literals):
             return words_lexeme(machine.words)
         written: frozenset[str] = frozenset()

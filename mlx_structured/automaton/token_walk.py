@@ -9,6 +9,7 @@ what tokens have in common after the lexeme is walked once.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, get_args
@@ -31,7 +32,7 @@ from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_ids import TokenIds
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
-from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
+from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState, byte_at
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
@@ -421,24 +422,30 @@ class TokenWalk:
         return Reach(tuple(ids), bitmap, merged)
 
     def _walk_words(self, lexeme: WordsState, node: int) -> Reach:
-        """Along each of the texts, as far as there are tokens."""
+        """Along the texts, as far as there are tokens; what they have in common only once."""
+        texts, labels, members = lexeme.words.texts, lexeme.words.labels, lexeme.members
         tokens = self._tokens
         ids: list[int] = []
         exits: dict[Hashable, list[int]] = {}
-        seen: set[int] = set()
-        for rest, label in lexeme.rests():
-            at = node
-            for byte in rest:
+        stack = [(0, len(members), lexeme.depth, node)]
+        while stack:
+            low, high, depth, at = stack.pop()
+            text = texts[members[low]]
+            while depth < len(text):
+                byte = text[depth]
+                if texts[members[high - 1]][depth] != byte:
+                    end = bisect_right(members, byte, low, high, key=byte_at(texts, depth))
+                    stack.append((end, high, depth, at))
+                    high = end
                 child = (self._children[at] or self.children(at)).get(byte)
                 if child is None:
                     break
                 at = child
-                if at not in seen:
-                    seen.add(at)
-                    ids += tokens[at]
+                ids += tokens[at]
+                depth += 1
             else:
                 if self._goes_on(at):
-                    exits.setdefault(label, []).append(at)
+                    exits.setdefault(labels[members[low]], []).append(at)
         return self._reach(ids, [], exits)
 
     def _goes_on(self, node: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
@@ -75,30 +75,35 @@ class WordsState(LexemeState):
         depth: how many bytes were read.
     """
 
-    __slots__ = ("_depth", "_members", "_words")
+    __slots__ = ("depth", "members", "words")
 
     by_texts = True
 
     def __init__(self, words: Words, members: tuple[int, ...], depth: int) -> None:
         super().__init__()
-        self._words = words
-        self._members = members
-        self._depth = depth
+        self.words = words
+        self.members = members
+        self.depth = depth
+
+    @property
+    def is_of_names(self) -> bool:
+        """Whether the labels tell the words apart."""
+        return DONE not in self.words.labels
 
     def rests(self) -> Iterator[tuple[bytes, Hashable]]:
         """What may come, up to the end of the lexeme, each with its label."""
-        texts, labels, depth = self._words.texts, self._words.labels, self._depth
-        return ((texts[member][depth:], labels[member]) for member in self._members)
+        texts, labels, depth = self.words.texts, self.words.labels, self.depth
+        return ((texts[member][depth:], labels[member]) for member in self.members)
 
     @property
     def following(self) -> Collection[int]:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        texts, depth = self._words.texts, self._depth
-        return {texts[member][depth] for member in self._members}
+        texts, depth = self.words.texts, self.depth
+        return {texts[member][depth] for member in self.members}
 
     def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        words, members, depth = self._words, self._members, self._depth
+        words, members, depth = self.words, self.members, self.depth
         data = data[begin:]
         low, high = words.narrowed(members, depth, data)
         # A text that ends within the data stands before all that begin with the data.
@@ -192,6 +197,11 @@ def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsSt
     """
     texts = Words((encode_string(word)[1:], DONE) for word in words)
     return texts.others(tuple(range(len(texts.texts))), 0, plain)
+
+
+def byte_at(texts: Sequence[bytes], depth: int) -> Callable[[int], int]:
+    """The function from the place of a text to its byte at a depth."""
+    return lambda place: texts[place][depth]
 
 
 @lru_cache(maxsize=4096)
