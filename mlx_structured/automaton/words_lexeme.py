@@ -58,6 +58,12 @@ class Words:
     def narrowed(self, members: tuple[int, ...], depth: int, read: bytes) -> tuple[int, int]:
         """The place among the members of those that go on with what was read, from and to."""
         texts = self.texts
+        if texts[members[0]].startswith(read, depth) and texts[members[-1]].startswith(read, depth):
+            return 0, len(members)
+        if len(members) == 1:
+            # Behind the only text if it stands before what was read, as if it ended within.
+            place = int(texts[members[0]][depth:] < read)
+            return place, place
 
         def rest(member: int) -> bytes:
             return texts[member][depth : depth + len(read)]
