@@ -27,7 +27,6 @@ _ABOUT_REQUIRED_ALONE = _ABOUT["object"] - {"properties", "required", "additiona
 _VALUES_GIVEN = frozenset({"enum", "const"})
 _NONE: frozenset[JsonType] = frozenset()
 
-
 LEVELS = 25
 """Nothing is certain of what lies deeper: a level takes five of Python's 1,000 frames."""
 
@@ -83,7 +82,7 @@ def _of_branches(node: SchemaNode) -> frozenset[JsonType]:
 
 
 def _has_plain_symbol(of: JsonType) -> Callable[[SchemaNode, Mapping[str, Any]], bool]:
-    """``null``, the booleans, or 0."""
+    """``null`` or a boolean."""
 
     def has_plain(node: SchemaNode, keywords: Mapping[str, Any]) -> bool:
         return _ABOUT[of].isdisjoint(keywords) or _has_member(of, keywords)
@@ -91,7 +90,19 @@ def _has_plain_symbol(of: JsonType) -> Callable[[SchemaNode, Mapping[str, Any]],
     return has_plain
 
 
+def _has_plain_number(node: SchemaNode, keywords: Mapping[str, Any]) -> bool:
+    """0, or the whole number of one digit that lies furthest within the only bound."""
+    said = _ABOUT["number"].intersection(keywords)
+    if said == {"minimum"}:
+        return bool(keywords["minimum"] <= 9)
+    if said == {"maximum"}:
+        return bool(keywords["maximum"] >= -9)
+    return not said
+
+
 def _has_plain_string(node: SchemaNode, keywords: Mapping[str, Any]) -> bool:
+    if _ABOUT["string"].intersection(keywords) == {"format"}:
+        return True  # there is a text of each format
     if not (_ABOUT["string"] - {"minLength", "maxLength"}).isdisjoint(keywords):
         return _has_member("string", keywords)
     longest = keywords.get("maxLength")
@@ -140,7 +151,7 @@ def _has_member(of: JsonType, keywords: Mapping[str, Any]) -> bool:
 _HAS_PLAIN: Mapping[JsonType, Callable[[SchemaNode, Mapping[str, Any]], bool]] = {
     "null": _has_plain_symbol("null"),
     "boolean": _has_plain_symbol("boolean"),
-    "number": _has_plain_symbol("number"),
+    "number": _has_plain_number,
     "string": _has_plain_string,
     "array": _has_plain_array,
     "object": _has_plain_object,
