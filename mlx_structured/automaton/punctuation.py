@@ -41,6 +41,7 @@ class Punctuation:
         """Whitespace before the document, where the style allows any."""
         self.trailing = text_lexeme(free) if unbounded else text_lexeme()
         """What may follow the document."""
+        self._same = self._between(1) if self._indent is None else None
 
     def _separator(self, text: str) -> LexemeState:
         # The separator's own whitespace comes first: after free whitespace it couldn't be told.
@@ -65,14 +66,26 @@ class Punctuation:
 
     def comma(self, depth: int) -> LexemeState:
         """What stands between two items."""
-        if self._indent is None:
-            return self._separator(self._comma)
-        return text_lexeme(self.comma_text(depth))
+        return self._at(depth)[0]
 
     def close_brace(self, depth: int) -> LexemeState:
         """The end of an object that isn't empty."""
-        return text_lexeme(self._free, self._new_line(depth - 1) + b"}")
+        return self._at(depth)[1]
 
     def close_bracket(self, depth: int) -> LexemeState:
         """The end of an array that isn't empty."""
-        return text_lexeme(self._free, self._new_line(depth - 1) + b"]")
+        return self._at(depth)[2]
+
+    def _at(self, depth: int) -> tuple[LexemeState, LexemeState, LexemeState]:
+        return self._same or self._between(depth)
+
+    def _between(self, depth: int) -> tuple[LexemeState, LexemeState, LexemeState]:
+        """The comma, the brace and the bracket."""
+        if self._indent is None:
+            comma = self._separator(self._comma)
+        else:
+            comma = text_lexeme(self.comma_text(depth))
+        outside = self._new_line(depth - 1)
+        brace = text_lexeme(self._free, outside + b"}")
+        bracket = text_lexeme(self._free, outside + b"]")
+        return comma, brace, bracket
