@@ -57,6 +57,13 @@ class FreeDigits(LexemeState):
                 transitions[0x30 + digit] = state
         return transitions
 
+    def stand_in(self, digits: int) -> LexemeState:
+        most = None if self.most is None or self.most > digits else self.most
+        least = min(self.least, digits + 1)
+        if self.piece != WHOLE_NUMBERS or (most == self.most and least == self.least):
+            return self
+        return free_digits(self.piece, self.remainder, least, most) or self
+
 
 _Key: TypeAlias = "tuple[Piece, int, int, int | None]"
 _free: WeakValueDictionary[_Key, FreeDigits] = WeakValueDictionary()

@@ -8,10 +8,23 @@ holds its digits, and a text lives on if some text that starts with it is printe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
+from mlx_structured.automaton.digit_runs import (
+    FIRST,
+    MOST_IN_TOKEN,
+    PLACE,
+    POINT,
+    SHORT,
+    SHORT_PLACE,
+    SHORT_ZERO,
+    WHOLE,
+    ZERO,
+    digit_run,
+)
 from mlx_structured.automaton.integer_digits import IntegerDigits
 from mlx_structured.automaton.lexeme import DONE, END, LexemeState
 from mlx_structured.languages.magnitudes import (
@@ -29,15 +42,11 @@ from mlx_structured.languages.shortest_decimals import (
     starts_shortest,
     sure_digits,
 )
+from mlx_structured.limits import charge
 
 _FIXED_DIGITS = 16
 _FREE_DIGITS = 14
 """Of so many digits, each number is printed as it is: no shorter text reads back the same."""
-
-_ANY_WHOLE = (10, 2)
-_NO_PLACES = (10, 2, 0)
-_ANY_PLACES = (101, 3, 1)
-"""Digits, their number and the places after the point, of states that stand for many."""
 
 _FIXED_ZEROS = 3
 _SCIENTIFIC = ((LEAST_EXPONENT, -_FIXED_ZEROS - 2), (_FIXED_DIGITS, GREATEST_EXPONENT))
@@ -47,7 +56,7 @@ _EXPONENT_TEXTS = {
     for exponent in range(first, last + 1)
 }
 _PARTIAL_DECADES = 20
-_DIGITS = tuple(range(0x30, 0x3A))
+_DIGITS = range(10)
 
 
 class NumberState(LexemeState):
@@ -67,6 +76,30 @@ class NumberState(LexemeState):
             minus = NumberState(self.negative, None, zero=False)
             if minus.transitions:
                 transitions[0x2D] = minus
+        return transitions
+
+    def stand_in(self, digits: int) -> LexemeState:
+        if digits > MOST_IN_TOKEN or not self.positive.is_free_within(1 + digits):
+            return self
+        return NumberRun(self)
+
+
+class NumberRun(LexemeState):
+    """As a :class:`NumberState` in which any digit may come first."""
+
+    __slots__ = ("real",)
+
+    def __init__(self, real: NumberState) -> None:
+        super().__init__()
+        self.real = real
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        transitions: dict[int, LexemeState] = dict.fromkeys(
+            b"123456789", digit_run(FIRST, _ANY_EXPONENT)
+        )
+        transitions[0x30] = ZeroState(self.real.positive, self.real.zero)
+        if self.real.negative is not None:
+            transitions[0x2D] = NumberState(self.real.negative, None, zero=False)
         return transitions
 
 
@@ -99,10 +132,10 @@ class WholeState(LexemeState):
         texts, digits, size = self.texts, self.digits, self.size
         transitions: dict[int, LexemeState] = {}
         if not texts.members.is_past(10 * digits, 0):
-            for digit, byte in enumerate(_DIGITS):
+            for digit in _DIGITS:
                 state = texts.whole(10 * digits + digit, size + 1)
                 if state is not None:
-                    transitions[byte] = state
+                    transitions[0x30 + digit] = state
         point = texts.fraction(digits, size, 0)
         if point is not None:
             transitions[0x2E] = point
@@ -110,13 +143,33 @@ class WholeState(LexemeState):
             texts.add_exponent(transitions, digits, size)
         return transitions
 
+    @property
+    def following(self) -> Collection[int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        if self._transitions is None and self.texts.is_free_within(self.size + 1):
+            return b"0123456789.e" if self.size == 1 else b"0123456789."
+        return self.transitions.keys()
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        digit = data[begin] - 0x30
+        texts, number = self.texts, 10 * self.digits + digit
+        if self._transitions is None and data[begin] == 0x2E:
+            point = partial(texts.fraction, self.digits, self.size, 0)
+            return texts.known((self.digits, 0), point), begin + 1
+        if (
+            self._transitions is not None
+            or digit not in _DIGITS
+            or texts.members.is_past(10 * self.digits, 0)
+        ):
+            return self.transitions.get(data[begin]), begin + 1
+        size = self.size + 1
+        return texts.known((number, -1), lambda: texts.whole(number, size)), begin + 1
+
     def stand_in(self, digits: int) -> LexemeState:
-        texts = self.texts
-        most = _FREE_DIGITS if texts.max_digits is None else min(texts.max_digits, _FREE_DIGITS)
-        # With one digit before the point there may be an exponent, which hangs on the digits.
-        if not texts.is_free or self.size < 2 or self.size + digits > most:
+        if digits > MOST_IN_TOKEN or not self.texts.is_free_within(self.size + digits):
             return self
-        return texts.stand_in(_ANY_WHOLE, texts.whole) or self
+        return digit_run(FIRST if self.size == 1 else WHOLE, _ANY_EXPONENT)
 
 
 class FractionState(LexemeState):
@@ -136,21 +189,53 @@ class FractionState(LexemeState):
     def expand(self) -> Mapping[int, LexemeState]:
         texts, digits, size, places = self.texts, self.digits, self.size, self.places
         transitions: dict[int, LexemeState] = {}
-        for digit, byte in enumerate(_DIGITS):
+        for digit in _DIGITS:
             number = 10 * digits + digit
             state = texts.fraction(number, size + 1 if number else 0, places + 1)
             if state is not None:
-                transitions[byte] = state
+                transitions[0x30 + digit] = state
         if places and size - places == 1 and digits % 10:
             texts.add_exponent(transitions, digits, size)
         return transitions
 
+    @property
+    def following(self) -> Collection[int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        if self._transitions is None and self._is_free_within(1):
+            return b"0123456789e" if self._has_exponent else b"0123456789"
+        return self.transitions.keys()
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        digit = data[begin] - 0x30
+        if self._transitions is not None or digit not in _DIGITS:
+            return self.transitions.get(data[begin]), begin + 1
+        texts, number, places = self.texts, 10 * self.digits + digit, self.places + 1
+        size = self.size + 1 if number else 0
+        return texts.known(
+            (number, places), lambda: texts.fraction(number, size, places)
+        ), begin + 1
+
+    @property
+    def _has_exponent(self) -> bool:
+        """Whether an exponent may come, if the digits are free."""
+        return self.places > 0 and self.size - self.places == 1 and self.digits % 10 > 0
+
+    def _is_free_within(self, digits: int) -> bool:
+        """Whether any so many digits may follow, and each number that they make is printed so."""
+        return self.texts.is_free and self.digits > 0 and self.size + digits <= _FREE_DIGITS
+
     def stand_in(self, digits: int) -> LexemeState:
-        texts, places = self.texts, self.places
-        is_short = texts.is_free and self.size + digits <= _FREE_DIGITS
-        if not is_short or not self.digits or self.size - places == 1:
+        if digits > MOST_IN_TOKEN or not self._is_free_within(digits):
             return self
-        return texts.stand_in(_ANY_PLACES if places else _NO_PLACES, texts.fraction) or self
+        is_short = self.size - self.places == 1
+        if not self.places:
+            kind = SHORT if is_short else POINT
+        elif self.digits % 10:
+            kind = SHORT_PLACE if is_short else PLACE
+        else:
+            kind = SHORT_ZERO if is_short else ZERO
+        return digit_run(kind, _ANY_EXPONENT)
 
 
 class ExponentState(LexemeState):
@@ -211,7 +296,6 @@ class PrintedTexts:
     __slots__ = (
         "__weakref__",
         "_decades",
-        "_stand_ins",
         "_states",
         "integers",
         "is_free",
@@ -230,17 +314,22 @@ class PrintedTexts:
         self.is_free = members.is_everything()
         self._decades: tuple[bool, list[int]] | None = None
         self._states: WeakValueDictionary[tuple[int, int], LexemeState] = WeakValueDictionary()
-        self._stand_ins: dict[tuple[int, ...], LexemeState] = {}
 
-    def stand_in(
-        self, key: tuple[int, ...], make: Callable[..., LexemeState | None]
+    def is_free_within(self, size: int) -> bool:
+        """Whether each number that starts with up to so many whole digits is printed so."""
+        most = _FREE_DIGITS if self.max_digits is None else min(self.max_digits, _FREE_DIGITS)
+        return self.is_free and size <= most
+
+    def known(
+        self, key: tuple[int, int], make: Callable[[], LexemeState | None]
     ) -> LexemeState | None:
-        """The state that stands for many, made once."""
-        state = self._stand_ins.get(key)
+        """The state after digits with so many places (-1: before the point), while it is in use."""
+        state = self._states.get(key)
         if state is None:
-            state = make(*key)
+            state = make()
             if state is not None:
-                self._stand_ins[key] = state
+                charge(1, 500)
+                self._states[key] = state
         return state
 
     def first_digits(self, whole_zero: bool) -> dict[int, LexemeState]:
@@ -250,10 +339,9 @@ class PrintedTexts:
         if whole_zero or zero.transitions:
             transitions[0x30] = zero
         for digit in range(1, 10):
-            key = (digit, -1)
-            state = self._states.get(key) or self.whole(digit, 1)
+            state = self.known((digit, -1), partial(self.whole, digit, 1))
             if state is not None:
-                transitions[0x30 + digit] = self._states[key] = state
+                transitions[0x30 + digit] = state
         return transitions
 
     def whole(self, number: int, size: int) -> LexemeState | None:
@@ -283,13 +371,7 @@ class PrintedTexts:
             return self._zero_fraction(places)
         whole = size - places
         if self is not _FREE and (self.is_free or (whole != 1 and self._is_free(digits, places))):
-            key = (digits, places)
-            state = _FREE._states.get(key)
-            if state is None:
-                state = _FREE.fraction(digits, size, places)
-                if state is not None:
-                    _FREE._states[key] = state
-            return state
+            return _FREE.known((digits, places), partial(_FREE.fraction, digits, size, places))
         label = bool(digits % 10 or (places == 1 and whole > 0)) and places > 0
         if label and size > 15:
             label = size <= MOST_DIGITS and is_shortest(digits, -places)
@@ -399,6 +481,7 @@ def _printed_texts(numbers: NumberSet, *, negative: bool, max_digits: int | None
 
 
 _FREE = _printed_texts(ALL_NUMBERS, negative=False, max_digits=None)
+_ANY_EXPONENT = ExponentState(_FREE, 101, 3)
 
 
 def json_dumps_number(numbers: NumberSet, max_digits: int | None) -> LexemeState:

@@ -355,7 +355,9 @@ class TokenWalk:
 
     @cached_property
     def _most_digits(self) -> int:
-        """The most digits in a token."""
+        """The most digits in a token, where the three of ``e+300`` count as one more."""
+        if any(self._has_digits(sign, 3) for sign in (b"e+", b"e-")):
+            return self.longest
         trie = self._trie
         digits = np.zeros(self._size, np.int32)
         for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
@@ -363,6 +365,19 @@ class TokenWalk:
             here = digits[trie.parent[begin:end]]
             digits[begin:end] = here + ((read >= 0x30) & (read <= 0x39))
         return int(digits.max())
+
+    def _has_digits(self, text: bytes, count: int) -> bool:
+        """Whether some token begins with the text and so many digits."""
+        node = self.find(text)
+        nodes = [] if node is None else [node]
+        for _ in range(count):
+            nodes = [
+                child
+                for node in nodes
+                for byte, child in self.children(node).items()
+                if 0x30 <= byte <= 0x39
+            ]
+        return bool(nodes)
 
     def _near(self, lexeme: LexemeState) -> LexemeState | None:
         """The state of any string that has read the same, if this one goes on much as that one."""
