@@ -15,7 +15,6 @@ digit, if that isn't 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 
@@ -39,43 +38,48 @@ _AFTER = {
 """After a 0, after another digit."""
 
 
+class DigitRuns:
+    """The states above, each made once.
+
+    Arguments:
+        exponent: what may come after an ``e``, ``None`` where none may come.
+    """
+
+    __slots__ = ("_states", "exponent")
+
+    def __init__(self, exponent: LexemeState | None) -> None:
+        self.exponent = exponent
+        self._states: dict[tuple[str, bool], DigitRun] = {}
+
+    def state(self, kind: str, *, is_first: bool = False) -> DigitRun:
+        """One of the states; ``is_first`` after the first digit behind the point."""
+        found = self._states.get((kind, is_first))
+        if found is None:
+            found = self._states[kind, is_first] = DigitRun(self, kind, is_first=is_first)
+        return found
+
+
 class DigitRun(LexemeState):
     """One of the states above.
 
-    A first zero after the point is labelled as one that may end the number, as in ``12.0``.
+    A first zero after the point may end the number, as in ``12.0``.
     """
 
-    __slots__ = ("_is_first", "exponent", "kind")
+    __slots__ = ("kind", "runs")
 
-    def __init__(self, kind: str, exponent: LexemeState, *, is_first: bool) -> None:
+    def __init__(self, runs: DigitRuns, kind: str, *, is_first: bool) -> None:
         ends = is_first or kind in (FIRST, WHOLE, PLACE, SHORT_PLACE)
         super().__init__(DONE if ends else None)
+        self.runs = runs
         self.kind = kind
-        self.exponent = exponent
-        self._is_first = is_first
 
     def expand(self) -> Mapping[int, LexemeState]:
-        kind, exponent = self.kind, self.exponent
-        is_first = kind in (SHORT, POINT)
+        kind, runs = self.kind, self.runs
         zero, other = _AFTER[kind]
-        transitions: dict[int, LexemeState] = dict.fromkeys(
-            b"123456789", digit_run(other, exponent)
-        )
-        transitions[0x30] = digit_run(zero, exponent, is_first=is_first)
+        transitions: dict[int, LexemeState] = dict.fromkeys(b"123456789", runs.state(other))
+        transitions[0x30] = runs.state(zero, is_first=kind in (SHORT, POINT))
         if kind in (FIRST, WHOLE):
-            transitions[0x2E] = digit_run(SHORT if kind == FIRST else POINT, exponent)
-        if kind in (FIRST, SHORT_PLACE):
-            transitions[0x65] = exponent
+            transitions[0x2E] = runs.state(SHORT if kind == FIRST else POINT)
+        if kind in (FIRST, SHORT_PLACE) and runs.exponent is not None:
+            transitions[0x65] = runs.exponent
         return transitions
-
-
-@lru_cache(maxsize=64)
-def digit_run(kind: str, exponent: LexemeState, *, is_first: bool = False) -> DigitRun:
-    """The interned state.
-
-    Arguments:
-        kind: which of the states above.
-        exponent: what may come after an ``e``.
-        is_first: whether a digit was the first one after the point.
-    """
-    return DigitRun(kind, exponent, is_first=is_first)

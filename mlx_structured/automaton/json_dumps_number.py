@@ -23,15 +23,17 @@ from mlx_structured.automaton.digit_runs import (
     SHORT_ZERO,
     WHOLE,
     ZERO,
-    digit_run,
+    DigitRuns,
 )
 from mlx_structured.automaton.integer_digits import IntegerDigits
 from mlx_structured.automaton.lexeme import DONE, END, LexemeState
 from mlx_structured.languages.magnitudes import (
     EVERYTHING,
     Magnitudes,
+    compared,
     decimal_length,
     magnitudes,
+    ten_to,
 )
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NumberSet
 from mlx_structured.languages.shortest_decimals import (
@@ -56,6 +58,7 @@ _EXPONENT_TEXTS = {
     for exponent in range(first, last + 1)
 }
 _PARTIAL_DECADES = 20
+_SURE_ZEROS = 200
 _DIGITS = range(10)
 
 
@@ -79,7 +82,8 @@ class NumberState(LexemeState):
         return transitions
 
     def stand_in(self, digits: int) -> LexemeState:
-        if digits > MOST_IN_TOKEN or not self.positive.is_free_within(1 + digits):
+        texts = self.positive
+        if digits > MOST_IN_TOKEN or not texts.is_free or not texts.is_free_after(1, 1, digits):
             return self
         return NumberRun(self)
 
@@ -94,9 +98,7 @@ class NumberRun(LexemeState):
         self.real = real
 
     def expand(self) -> Mapping[int, LexemeState]:
-        transitions: dict[int, LexemeState] = dict.fromkeys(
-            b"123456789", digit_run(FIRST, _ANY_EXPONENT)
-        )
+        transitions: dict[int, LexemeState] = dict.fromkeys(b"123456789", _ANY_RUNS.state(FIRST))
         transitions[0x30] = ZeroState(self.real.positive, self.real.zero)
         if self.real.negative is not None:
             transitions[0x2D] = NumberState(self.real.negative, None, zero=False)
@@ -146,7 +148,7 @@ class WholeState(LexemeState):
     @property
     def following(self) -> Collection[int]:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        if self._transitions is None and self.texts.is_free_within(self.size + 1):
+        if self._transitions is None and self.texts.is_free and self.size < _FREE_DIGITS:
             return b"0123456789.e" if self.size == 1 else b"0123456789."
         return self.transitions.keys()
 
@@ -167,9 +169,10 @@ class WholeState(LexemeState):
         return texts.known((number, -1), lambda: texts.whole(number, size)), begin + 1
 
     def stand_in(self, digits: int) -> LexemeState:
-        if digits > MOST_IN_TOKEN or not self.texts.is_free_within(self.size + digits):
+        if digits > MOST_IN_TOKEN or not self.texts.is_free_after(self.digits, self.size, digits):
             return self
-        return digit_run(FIRST if self.size == 1 else WHOLE, _ANY_EXPONENT)
+        runs = self.texts.runs if self.size == 1 else _ANY_RUNS
+        return self if runs is None else runs.state(FIRST if self.size == 1 else WHOLE)
 
 
 class FractionState(LexemeState):
@@ -223,7 +226,11 @@ class FractionState(LexemeState):
 
     def _is_free_within(self, digits: int) -> bool:
         """Whether any so many digits may follow, and each number that they make is printed so."""
-        return self.texts.is_free and self.digits > 0 and self.size + digits <= _FREE_DIGITS
+        return (
+            self.digits > 0
+            and self.size + digits <= _FREE_DIGITS
+            and (self.texts.is_free or self.texts.is_piece_free(self.digits, -self.places))
+        )
 
     def stand_in(self, digits: int) -> LexemeState:
         if digits > MOST_IN_TOKEN or not self._is_free_within(digits):
@@ -235,7 +242,8 @@ class FractionState(LexemeState):
             kind = SHORT_PLACE if is_short else PLACE
         else:
             kind = SHORT_ZERO if is_short else ZERO
-        return digit_run(kind, _ANY_EXPONENT)
+        runs = self.texts.runs if is_short else _ANY_RUNS
+        return self if runs is None else runs.state(kind)
 
 
 class ExponentState(LexemeState):
@@ -296,6 +304,8 @@ class PrintedTexts:
     __slots__ = (
         "__weakref__",
         "_decades",
+        "_is_looked_at",
+        "_runs",
         "_states",
         "integers",
         "is_free",
@@ -313,12 +323,36 @@ class PrintedTexts:
         self.max_digits = max_digits
         self.is_free = members.is_everything()
         self._decades: tuple[bool, list[int]] | None = None
+        self._runs: DigitRuns | None = None
+        self._is_looked_at = False
         self._states: WeakValueDictionary[tuple[int, int], LexemeState] = WeakValueDictionary()
 
-    def is_free_within(self, size: int) -> bool:
-        """Whether each number that starts with up to so many whole digits is printed so."""
+    def is_free_after(self, number: int, size: int, more: int) -> bool:
+        """Whether up to so many digits may follow a whole number, and each is printed so."""
         most = _FREE_DIGITS if self.max_digits is None else min(self.max_digits, _FREE_DIGITS)
-        return self.is_free and size <= most
+        return size + more <= most and (
+            self.is_free or all(self.is_piece_free(number, each) for each in range(more + 1))
+        )
+
+    @property
+    def runs(self) -> DigitRuns | None:
+        """States that stand for many of one digit before the point, if their exponents are alike:
+        where no bound is a number that is printed with one."""
+        if self.is_free:
+            return _ANY_RUNS
+        if not self._is_looked_at:
+            self._is_looked_at = True
+            members = self.members
+            ends = {members.pieces[0], members.pieces[-1]}
+            is_within = all(
+                compared(1, members.scale - _FIXED_ZEROS - 1, cut) <= 0
+                and compared(1, members.scale + _FIXED_DIGITS, cut) > 0
+                for cut in members.cuts
+            )
+            if is_within and ends <= {EVERYTHING, ()}:
+                exponent = ExponentState(self, 101, 3)
+                self._runs = DigitRuns(exponent if exponent.transitions else None)
+        return self._runs
 
     def known(
         self, key: tuple[int, int], make: Callable[[], LexemeState | None]
@@ -370,7 +404,9 @@ class PrintedTexts:
         if not digits:
             return self._zero_fraction(places)
         whole = size - places
-        if self is not _FREE and (self.is_free or (whole != 1 and self._is_free(digits, places))):
+        if self is not _FREE and (
+            self.is_free or (whole != 1 and self.is_piece_free(digits, -places))
+        ):
             return _FREE.known((digits, places), partial(_FREE.fraction, digits, size, places))
         label = bool(digits % 10 or (places == 1 and whole > 0)) and places > 0
         if label and size > 15:
@@ -381,8 +417,9 @@ class PrintedTexts:
             return FractionState(self, digits, size, places, label)
         return None
 
-    def _is_free(self, digits: int, places: int) -> bool:
-        piece = self.members.piece_of(digits, -places)
+    def is_piece_free(self, digits: int, power: int) -> bool:
+        """Whether all numbers from digits * 10**power to below the next are members."""
+        piece = self.members.piece_of(digits, power)
         return piece >= 0 and self.members.pieces[piece] == EVERYTHING
 
     def _fraction_goes_on(self, digits: int, size: int, places: int) -> bool:
@@ -459,6 +496,11 @@ def _scientific_decades(members: Magnitudes) -> tuple[bool, list[int]]:
             decades.update(range(first, last + 1))
             # The decades of the cuts themselves, and those at the ends of the doubles, are partial.
             is_sure = is_sure or (piece == EVERYTHING and last - first > _PARTIAL_DECADES)
+        # All whole numbers with enough zeros at the end are members.
+        if i == len(cuts) and any(
+            not without and step and ten_to(_SURE_ZEROS) % step == 0 for step, without in piece
+        ):
+            is_sure = True
     decades.update(
         exponent_of(cut) for cut, member in zip(cuts, members.members, strict=True) if member
     )
@@ -481,7 +523,7 @@ def _printed_texts(numbers: NumberSet, *, negative: bool, max_digits: int | None
 
 
 _FREE = _printed_texts(ALL_NUMBERS, negative=False, max_digits=None)
-_ANY_EXPONENT = ExponentState(_FREE, 101, 3)
+_ANY_RUNS = DigitRuns(ExponentState(_FREE, 101, 3))
 
 
 def json_dumps_number(numbers: NumberSet, max_digits: int | None) -> LexemeState:

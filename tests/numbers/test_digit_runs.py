@@ -1,0 +1,78 @@
+"""Masks within numbers, where tokens have several digits: states that stand for many are exact."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from walks import allowed_ids
+
+from mlx_structured import JsonSchemaAcceptorDriver, Vocabulary, compile_json_schema
+
+DIGITS = [f"{number:0{size}}" for size in (1, 2, 3) for number in range(10**size)]
+OTHERS = [
+    "-",
+    ".",
+    "e",
+    "e+",
+    "e-",
+    "e+1",
+    "e-3",
+    "e-30",
+    "-1",
+    "0.",
+    ".0",
+    ".5",
+    "5e",
+    "1.",
+    "1e-",
+]
+LONG = ["e+300", "e-308", "e-32", "1234", "0.125", "1e-30"]
+
+SCHEMAS: list[dict[str, Any]] = [
+    {"type": "number"},
+    {"type": "integer"},
+    {"minimum": 0},
+    {"minimum": 0, "maximum": 1},
+    {"exclusiveMinimum": 0, "maximum": 100},
+    {"minimum": 256},
+    {"minimum": 3600, "maximum": 604800},
+    {"minimum": -5.25, "maximum": 5.25},
+    {"minimum": 1e-7},
+    {"maximum": 1e17},
+    {"minimum": 0.001, "maximum": 1e16},
+    {"multipleOf": 0.1},
+    {"multipleOf": 0.01, "minimum": 1},
+    {"multipleOf": 0.25, "maximum": 1000},
+    {"type": "integer", "minimum": 1024, "multipleOf": 8},
+    {"not": {"multipleOf": 3}},
+]
+
+
+@pytest.mark.parametrize("tokens", [DIGITS + OTHERS, DIGITS + OTHERS + LONG], ids=["short", "long"])
+@pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
+def test_each_token_is_offered_exactly_where_it_can_be_read(
+    schema: dict[str, Any], tokens: list[str]
+) -> None:
+    vocabulary = Vocabulary(
+        [*(each.encode() for each in tokens), None], eos_token_ids=[len(tokens)]
+    )
+    end = len(tokens)
+    rng = random.Random(json.dumps(schema))
+    acceptor = compile_json_schema({"type": "number", **schema})
+    for _ in range(4):
+        driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+        text = ""
+        while len(text) < 25:
+            offered = set(allowed_ids(driver.select_valid_tokens()).tolist())
+            looked_at = {*rng.sample(range(end), 60), *range(len(DIGITS), end), *range(10)}
+            read = {each for each in looked_at if acceptor.accepts_prefix(text + tokens[each])}
+            assert offered & looked_at == read, text
+            assert (end in offered) == acceptor.accepts(text), text
+            if not read:
+                break
+            token = rng.choice(sorted(read))
+            text += tokens[token]
+            driver.advance_token(token)
