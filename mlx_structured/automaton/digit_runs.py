@@ -83,3 +83,33 @@ class DigitRun(LexemeState):
         if kind in (FIRST, SHORT_PLACE) and runs.exponent is not None:
             transitions[0x65] = runs.exponent
         return transitions
+
+
+class NearBound(LexemeState):
+    """A state whose digits matter, for tokens of at most so many digits more.
+
+    After each of them it may be one of the states above that is left.
+
+    Arguments:
+        real: the state.
+        digits: how many digits.
+    """
+
+    __slots__ = ("_digits", "_real")
+
+    def __init__(self, real: LexemeState, digits: int) -> None:
+        super().__init__(real.label)
+        self._real = real
+        self._digits = digits
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        left = self._digits - 1
+        return {
+            byte: after.stand_in(left) if left and 0x30 <= byte <= 0x39 else after
+            for byte, after in self._real.transitions.items()
+        }
+
+
+def near_bound(real: LexemeState, digits: int) -> LexemeState:
+    """The state itself where a token has only one digit, which leads to states of the text."""
+    return real if digits < 2 else NearBound(real, digits)

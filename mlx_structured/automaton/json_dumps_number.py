@@ -24,6 +24,7 @@ from mlx_structured.automaton.digit_runs import (
     WHOLE,
     ZERO,
     DigitRuns,
+    near_bound,
 )
 from mlx_structured.automaton.integer_digits import IntegerDigits
 from mlx_structured.automaton.lexeme import DONE, END, LexemeState
@@ -83,8 +84,10 @@ class NumberState(LexemeState):
 
     def stand_in(self, digits: int) -> LexemeState:
         texts = self.positive
-        if digits > MOST_IN_TOKEN or not texts.is_free or not texts.is_free_after(1, 1, digits):
+        if digits > MOST_IN_TOKEN:
             return self
+        if not texts.is_free or not texts.is_free_after(1, 1, digits):
+            return near_bound(self, digits)
         return NumberRun(self)
 
 
@@ -169,10 +172,12 @@ class WholeState(LexemeState):
         return texts.known((number, -1), lambda: texts.whole(number, size)), begin + 1
 
     def stand_in(self, digits: int) -> LexemeState:
-        if digits > MOST_IN_TOKEN or not self.texts.is_free_after(self.digits, self.size, digits):
+        if digits > MOST_IN_TOKEN:
             return self
         runs = self.texts.runs if self.size == 1 else _ANY_RUNS
-        return self if runs is None else runs.state(FIRST if self.size == 1 else WHOLE)
+        if runs is None or not self.texts.is_free_after(self.digits, self.size, digits):
+            return near_bound(self, digits)
+        return runs.state(FIRST if self.size == 1 else WHOLE)
 
 
 class FractionState(LexemeState):
@@ -233,7 +238,7 @@ class FractionState(LexemeState):
         )
 
     def stand_in(self, digits: int) -> LexemeState:
-        if digits > MOST_IN_TOKEN or not self._is_free_within(digits):
+        if digits > MOST_IN_TOKEN:
             return self
         is_short = self.size - self.places == 1
         if not self.places:
@@ -243,7 +248,9 @@ class FractionState(LexemeState):
         else:
             kind = SHORT_ZERO if is_short else ZERO
         runs = self.texts.runs if is_short else _ANY_RUNS
-        return self if runs is None else runs.state(kind)
+        if runs is None or not self._is_free_within(digits):
+            return near_bound(self, digits)
+        return runs.state(kind)
 
 
 class ExponentState(LexemeState):
