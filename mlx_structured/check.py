@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from mlx_structured.automaton.acceptor import LEARNING, Acceptor, advance
 from mlx_structured.automaton.example_document import example_document
 from mlx_structured.compiler import compile_json_schema, find_unsupported
 from mlx_structured.errors import LimitExceededError, UnsatisfiableSchemaError
@@ -29,6 +30,15 @@ from mlx_structured.style import STYLES, Style
 
 _LINE = 88
 _NOTHING = object()
+_BEGINNINGS = {
+    "object": frozenset(b"{"),
+    "array": frozenset(b"["),
+    "string": frozenset(b'"'),
+    "number": frozenset(b"-0123456789"),
+    "boolean": frozenset(b"tf"),
+    "null": frozenset(b"n"),
+}
+"""JSON type -> the bytes with which its texts begin."""
 _SHORT = STYLES["compact"]
 _LONG = replace(_SHORT, spelling="any", max_digits=None)
 
@@ -44,6 +54,10 @@ class Report:
             Empty if the schema can't be used: nothing is enforced in part.
         passed_over: annotations, words that no draft knows, and formats that aren't known,
             likewise.
+        alternatives: the JSON types with which a document may begin. What else a schema leaves
+            open is decided as the text comes, and isn't listed in advance.
+        readings: how many alternatives are read side by side at most while the example is
+            written; ``None`` if no example was found.
         texts: style -> the example document as that style writes it, for each style asked for that
             has a text of it. Empty if the schema can't be used, or no example was found.
     """
@@ -52,6 +66,8 @@ class Report:
     problems: tuple[str, ...]
     enforced: Mapping[str, int]
     passed_over: Mapping[str, int]
+    alternatives: tuple[str, ...]
+    readings: int | None
     texts: Mapping[str, str]
 
     @property
@@ -83,9 +99,17 @@ def check_schema(
     dialect = _dialect_of(parsed, find_dialect(default_dialect, ""))
     enforced, passed_over = _count_words(parsed, dialect)
     texts: dict[str, str] = {}
+    alternatives: tuple[str, ...] = ()
+    readings = None
     if not problems:
         try:
-            texts = _texts(schema, parsed, style, default_dialect)
+            acceptor = _acceptor(schema, style, default_dialect)
+            alternatives = _alternatives(acceptor)
+            text = _example(acceptor, parsed)
+            if text is not None:
+                readings = _most_readings(acceptor, text)
+                names = list(STYLES) if style is None else [style]
+                texts = {name: _written(text, STYLES[name]) for name in names}
         except UnsatisfiableSchemaError as error:
             problems = [str(error)]
     return Report(
@@ -93,6 +117,8 @@ def check_schema(
         tuple(problems),
         MappingProxyType({} if problems else enforced),
         MappingProxyType(passed_over),
+        alternatives,
+        readings,
         MappingProxyType(texts),
     )
 
@@ -133,21 +159,39 @@ def _dialect_of(schema: Any, outer: Dialect) -> Dialect:
     return DIALECTS.get(str(named).removesuffix("#"), outer)
 
 
-def _texts(schema: str, parsed: Any, style: str | None, default_dialect: str) -> dict[str, str]:
-    """The example in each style. Raises ``UnsatisfiableSchemaError`` if there is no document."""
-    names = list(STYLES) if style is None else [style]
+def _acceptor(schema: str, style: str | None, default_dialect: str) -> Acceptor:
+    """The acceptor of compact texts. Raises ``UnsatisfiableSchemaError`` if there is none."""
     try:
-        acceptor = compile_json_schema(schema, style=_SHORT, default_dialect=default_dialect)
+        return compile_json_schema(schema, style=_SHORT, default_dialect=default_dialect)
     except UnsatisfiableSchemaError:
         # Only numbers of more digits than the other styles write can make a difference.
         if style != "any":
             raise
-        acceptor = compile_json_schema(schema, style=_LONG, default_dialect=default_dialect)
+        return compile_json_schema(schema, style=_LONG, default_dialect=default_dialect)
+
+
+def _alternatives(acceptor: Acceptor) -> tuple[str, ...]:
+    """The types that a document of the acceptor may have."""
+    first = frozenset(byte for each in acceptor.begin() for byte in each.lexeme.following)
+    return tuple(name for name, beginnings in _BEGINNINGS.items() if first & beginnings)
+
+
+def _example(acceptor: Acceptor, parsed: Any) -> str | None:
     try:
-        text = example_document(acceptor, _required_names(parsed))
+        return example_document(acceptor, _required_names(parsed))
     except LimitExceededError:
-        text = None
-    return {} if text is None else {name: _written(text, STYLES[name]) for name in names}
+        return None
+
+
+def _most_readings(acceptor: Acceptor, text: str) -> int:
+    """The most configurations side by side after a byte of a text."""
+    with LEARNING, acceptor.origin.work:
+        configurations = acceptor.begin()
+        most = 0
+        for byte in text.encode():
+            configurations = advance(configurations, bytes((byte,)))
+            most = max(most, len(configurations))
+    return most
 
 
 def _required_names(parsed: Any) -> frozenset[str]:
@@ -187,6 +231,11 @@ def format_report(report: Report) -> str:
         words = [f"{_printable(word)} ({times})" for word, times in report.passed_over.items()]
         text = "passed over, as annotations are: " + ", ".join(words)
         lines += ["", *textwrap.wrap(text, _LINE, subsequent_indent="  ", break_on_hyphens=False)]
+    if report.alternatives:
+        types = f"{len(report.alternatives)} to begin with ({', '.join(report.alternatives)})"
+        lines += ["", f"alternatives: {types}"]
+        if report.readings is not None:
+            lines.append(f"read side by side within the example, at most: {report.readings}")
     if report.texts:
         width = max(map(len, report.texts))
         lines += ["", "a document that fits"]

@@ -23,6 +23,7 @@ from mlx_structured.automaton import example_document as search
 from mlx_structured.automaton.example_document import example_document
 from mlx_structured.check import Report, check_schema, format_report
 
+ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
 DRAFT4 = "http://json-schema.org/draft-04/schema#"
 CITY = {
     "title": "A city",
@@ -290,6 +291,36 @@ def test_a_pattern_too_large_for_an_example_is_no_problem(monkeypatch: pytest.Mo
     assert report.texts == {}
 
 
+@pytest.mark.parametrize(
+    ("schema", "types"),
+    [
+        (True, ALL_TYPES),
+        ({"type": ["integer", "null"]}, ("number", "null")),
+        ({"not": {"type": ["object", "string"]}}, ("array", "number", "boolean", "null")),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}, {"items": False}]}, ALL_TYPES),
+        (
+            {"oneOf": [{"type": "string"}, {"minLength": 2, "type": ["string", "array"]}]},
+            ("array", "string"),
+        ),
+        ({"type": ["string", "array"], "minLength": 5, "maxLength": 4}, ("array",)),
+    ],
+)
+def test_the_types_of_the_root_are_the_alternatives_to_begin_with(
+    schema: Any, types: tuple[str, ...]
+) -> None:
+    assert checked(schema).alternatives == types
+    assert checked(schema, style="any").alternatives == types
+
+
+def test_readings_are_those_of_the_widest_place_of_the_example() -> None:
+    number = {"type": "array", "prefixItems": [{"type": "integer"}], "minItems": 1}
+    assert checked({**number, "items": False}).readings == 1
+    # A closing quote may be followed by a comma or by the bracket.
+    text = {"type": "array", "prefixItems": [{"const": "a"}], "minItems": 1}
+    assert checked({**text, "items": False}).readings == 1
+    assert checked(text).readings == 2
+
+
 # The command
 
 
@@ -311,6 +342,10 @@ def test_the_command_prints_the_whole_report(
         "type            3",
         "",
         "passed over, as annotations are: title (1), x-note (1)",
+        "",
+        "alternatives: 1 to begin with (object)",
+        # After the last number: a comma before any other key, or the brace.
+        "read side by side within the example, at most: 2",
         "",
         "a document that fits",
         '  spaced    {"name": "aa", "founded": 800}',
