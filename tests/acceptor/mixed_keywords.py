@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jsonschema_rs
-from generated_schemas import KEYS, KEYWORDS_OF, SCALARS, URIS, SchemaDrawer
+from generated_schemas import KEYS, KEYWORDS_OF, SCALARS, URIS, SchemaDrawer, random_value
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import InvalidArgument, Unsatisfiable
 from hypothesis.internal.conjecture.utils import many
 from hypothesis_jsonschema import from_schema
-from jsonschema import Draft7Validator
+from jsonschema import Draft7Validator, SchemaError
+
+from mlx_structured import UnsatisfiableSchemaError, UnsupportedSchemaError, compile_json_schema
 
 CAN_DRAW = hasattr(many, "more")
 """Whether it can draw objects: it uses an inner part of hypothesis that 6.170 took away."""
@@ -54,7 +57,8 @@ def draw_values(schema: dict[str, Any], number: int, most: int) -> list[Any]:
 
     try:
         keep()
-    except (Unsatisfiable, InvalidArgument, AssertionError):  # its own assertions fail at times
+    except (Unsatisfiable, InvalidArgument, AssertionError, SchemaError):
+        # Its own assertions fail at times, or it makes a schema that isn't valid of a valid one.
         return []
     return list(found.values())
 
@@ -93,3 +97,39 @@ def judged(schema: dict[str, Any]) -> Callable[[Any], bool | None]:
         return valid if valid == other.is_valid(value) else None
 
     return judge
+
+
+class WrongVerdictError(AssertionError):
+    """A value was accepted that isn't valid, or the other way round."""
+
+
+def compare_with_validators(number: int, values_each: int, counts: Counter[str]) -> None:
+    """Compare the acceptor with two validators, on values drawn for the schema of that number.
+
+    Raises:
+        WrongVerdictError: for the first value that is judged otherwise.
+    """
+    schema = draw_schema(number)
+    acceptor = None
+    try:
+        acceptor = compile_json_schema(schema, style="any")
+    except UnsatisfiableSchemaError:
+        pass
+    except UnsupportedSchemaError as error:
+        raise WrongVerdictError(f"{number}: {schema} is refused: {error}") from error
+    is_valid = judged(schema)
+    rng = random.Random(number)
+    drawn_values = draw_values(schema, number, values_each) if acceptor is not None else []
+    for drawn in drawn_values or [random_value(rng, 2) for _ in range(values_each)]:
+        changed = list(mutations(drawn, rng))
+        for value in [drawn, *rng.sample(changed, min(len(changed), 8))]:
+            valid = is_valid(value)
+            if valid is None:
+                counts["judges disagree"] += 1
+                continue
+            text = json.dumps(value)
+            accepted = acceptor is not None and acceptor.accepts(text)
+            if accepted != valid:
+                verdict = "accepted" if accepted else "refused"
+                raise WrongVerdictError(f"{number}: {text} is {verdict} by {schema}")
+            counts["valid" if valid else "invalid"] += 1

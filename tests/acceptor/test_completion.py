@@ -347,8 +347,9 @@ def test_what_is_known_of_a_grammar_goes_with_it(vocabulary: Vocabulary) -> None
         gc.collect()
         return sum(type(each) is StringState for each in gc.get_objects())
 
+    # Other states may come and go with bounded caches, but each grammar that stays keeps several.
     before = use(range(100, 110))
-    assert use(range(110, 130)) <= before + 12
+    assert use(range(110, 160)) < before + 50
 
 
 def test_real_schemas_are_completed_at_every_budget(vocabulary: Vocabulary) -> None:
