@@ -185,7 +185,7 @@ class Frame:
         self.trackers = own.trackers
         self.loops = own.loops
         self.length = own.size
-        self.is_marked = item is MARK or (following is not None and following.is_marked)
+        self.is_marked: bool = item is MARK or (following is not None and following.is_marked)
         if following is not None:
             self.trackers = _merged(own.trackers, following.trackers)
             self.loops = own.loops or following.loops
@@ -432,8 +432,8 @@ def _combine(key: _Key, context: dict[Language, Language], values: list[Language
         wanted = EPSILON
     else:
         return union(values)
-    if wanted is EMPTY:
-        return EMPTY
+    if wanted is EMPTY or wanted is EVERYTHING:
+        return EMPTY if wanted is EMPTY else values[0]
     return intersection(values[0], marked(wanted) if frame.is_marked else wanted)
 
 

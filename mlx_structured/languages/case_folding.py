@@ -30,7 +30,11 @@ def _cases() -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(points) for points in folded.values() if len(points) > 1)
 
 
-@remembered(lambda ranges: 200 + 150 * len(ranges))
+def _size(ranges: Ranges) -> int:
+    return 500 + 300 * len(ranges)
+
+
+@remembered(_size)
 def ignoring_case(ranges: Ranges) -> Ranges:
     """The characters of the set, and those that differ from one of them by case alone."""
     added = [

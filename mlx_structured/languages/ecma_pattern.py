@@ -8,7 +8,7 @@ quantified lookaheads. Greedy or lazy makes no difference to which strings match
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
 from mlx_structured.errors import PatternError
@@ -51,7 +51,9 @@ _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 LOOKAROUND_DEPTH = 100
 """Lookarounds are nested no deeper than this."""
 
-_WORD_BOUNDARY = word_boundary(sets.WORD)
+_WORD_BOUNDARIES = {
+    negative: word_boundary(sets.WORD, negative=negative) for negative in (False, True)
+}
 _LINE_START = Behind(union(EPSILON, concatenation(EVERYTHING, characters(sets.LINE_TERMINATORS))))
 _LINE_END = alternatives([End(), Ahead(characters(sets.LINE_TERMINATORS))])
 
@@ -242,7 +244,7 @@ class _Parser:
                 if "i" in group.flags:
                     word = ignoring_case(sets.WORD)
                     return self.unquantified(word_boundary(word, negative=negative))
-                return self.unquantified(replace(_WORD_BOUNDARY, negative=negative))
+                return self.unquantified(_WORD_BOUNDARIES[negative])
         reference = _BACK_REFERENCE.match(self.pattern, self.position)
         if reference is not None:
             name = reference.group(1) or reference.group(2)

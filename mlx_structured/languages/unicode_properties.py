@@ -134,7 +134,7 @@ _BINARY_ALIASES = {
     "XIDC": "XID_Continue",
 }
 _NEL: Ranges = ((0x85, 0x85),)
-_CHANGES_WHEN_NFKC_CASEFOLDED = (
+_CHANGES_WHEN_NFKC_CASEFOLDED: tuple[str, ...] = (
     "Default_Ignorable_Code_Point",
     "NFKC_Quick_Check=No",
     "Changes_When_Casefolded",

@@ -3,6 +3,7 @@ as ECMA-262 does."""
 
 from __future__ import annotations
 
+import sys
 from itertools import product
 
 import pytest
@@ -58,6 +59,23 @@ def test_a_lookbehind_may_ask_about_the_text_on_both_sides(
     for text in missing:
         assert not matches(language, text), text
     assert is_empty(language) is (not found)
+
+
+@pytest.mark.parametrize("opening", ["(?=", "(?!", "(?<=", "(?<!"])
+@pytest.mark.parametrize(
+    ("inner", "found"), [("a", ["a", "-a-"]), (r"a\b", ["a", "-a-"]), ("a$", ["a"])]
+)
+def test_a_hundred_nested_lookarounds_take_no_deep_stack(
+    opening: str, inner: str, found: list[str]
+) -> None:
+    # A hundred negations are none.
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(600)
+    try:
+        language = search_language(opening * 100 + inner + ")" * 100)
+        assert [text for text in ("", "a", "-a-", "-") if matches(language, text)] == found
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 FLAGS = [
