@@ -3,9 +3,10 @@
 A pattern without assertions is an ordinary expression. One with assertions is read from the left
 as a list of what is still to match, a :class:`Frame`. A lookahead is an intersection with what
 follows. A lookbehind asks about the text so far, so the languages that lookbehinds ask about go
-along as derivatives, the *context*. A loop over assertions becomes a
-:class:`~.expression.Deferred` language, which refers to itself behind a character; so each
-assertion is exact wherever it stands.
+along as derivatives, the *context*. If such a language itself looks ahead, its words have a mark
+where the lookbehind stands (:mod:`~.marks`), and what it asks of the text that follows is again an
+intersection. A loop over assertions becomes a :class:`~.expression.Deferred` language, which refers
+to itself behind a character; so each assertion is exact wherever it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from functools import reduce
 from itertools import count
 from typing import TypeAlias
 
-from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
     characters,
     complement,
@@ -25,6 +25,7 @@ from mlx_structured.languages.algebra import (
     union,
     without_epsilon,
 )
+from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.expression import (
     EMPTY,
     EPSILON,
@@ -33,10 +34,8 @@ from mlx_structured.languages.expression import (
     Language,
     interned,
 )
+from mlx_structured.languages.marks import MARK, after_mark, marked
 from mlx_structured.languages.partition import refine
-
-STARTS_WITH_WORD = concatenation(characters(sets.WORD), EVERYTHING)
-ENDS_WITH_WORD = concatenation(EVERYTHING, characters(sets.WORD))
 
 _SERIAL = count()
 
@@ -84,17 +83,35 @@ class Ahead:
 
 @dataclass(frozen=True, eq=False)
 class Behind:
-    """The text so far is in ``prefixes`` (or isn't)."""
+    """The text so far is in ``prefixes`` (or isn't).
+
+    ``is_marked`` tells whether ``prefixes`` is instead of whole texts, with a mark at the position.
+    """
 
     prefixes: Language
     negative: bool = False
+    is_marked: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class WordBoundary:
-    """Exactly one of the characters on the two sides is a word character (or not)."""
+    """Exactly one of the characters on the two sides is a word character (or not).
 
+    ``before`` holds the texts that end with one, ``after`` those that start with one.
+    """
+
+    before: Language
+    after: Language
     negative: bool = False
+
+
+def word_boundary(word: Ranges, *, negative: bool = False) -> WordBoundary:
+    """The boundary for these word characters."""
+    return WordBoundary(
+        concatenation(EVERYTHING, characters(word)),
+        concatenation(characters(word), EVERYTHING),
+        negative,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +141,18 @@ def sequence(items: Iterable[Item]) -> Item:
     return merged[0] if len(merged) == 1 else Sequence(tuple(merged))
 
 
+def look_behind(body: Item, *, negative: bool, looks_ahead: bool) -> Behind:
+    """A lookbehind.
+
+    Arguments:
+        body: what the text so far ends with.
+        negative: whether it must not.
+        looks_ahead: whether there is an assertion about what follows anywhere in the body.
+    """
+    around = [MARK, EVERYTHING] if looks_ahead else []
+    return Behind(language_of([EVERYTHING, body, *around]), negative, looks_ahead)
+
+
 def alternatives(items: Iterable[Item]) -> Item:
     """Any of the items; those without assertions become one expression."""
     merged: list[Item] = []
@@ -141,10 +170,11 @@ def alternatives(items: Iterable[Item]) -> Item:
 class Frame:
     """An item to match, and what comes after it. Interned within its :class:`Frames`.
 
-    ``trackers`` are the prefix languages that assertions from here on ask about.
+    ``trackers`` are the prefix languages that assertions from here on ask about. ``is_marked``
+    tells whether there is a mark still to come, which assertions then look past.
     """
 
-    __slots__ = ("frames", "item", "length", "loops", "next", "serial", "trackers")
+    __slots__ = ("frames", "is_marked", "item", "length", "loops", "next", "serial", "trackers")
 
     def __init__(self, frames: Frames, item: Item, following: Frame | None) -> None:
         self.serial = next(_SERIAL)
@@ -155,6 +185,7 @@ class Frame:
         self.trackers = own.trackers
         self.loops = own.loops
         self.length = own.size
+        self.is_marked: bool = item is MARK or (following is not None and following.is_marked)
         if following is not None:
             self.trackers = _merged(own.trackers, following.trackers)
             self.loops = own.loops or following.loops
@@ -180,6 +211,7 @@ class Frames:
         self._frames: dict[tuple[Item, Frame | None], Frame] = {}
         self._facts: dict[Item, _Facts] = {}
         self.suffixes: dict[tuple[Frame, tuple[Language, ...]], Language] = {}
+        self._after_marks: dict[Language, Language] = {}
 
     def push(self, item: Item, following: Frame | None) -> Frame:
         """The frame of the item before the others."""
@@ -188,6 +220,15 @@ class Frames:
         if found is None:
             found = self._frames[key] = Frame(self, item, following)
         return found
+
+    def texts_after(self, assertion: Behind, prefix: Language) -> Language:
+        """The texts before which a lookbehind holds, given what is left of its language."""
+        if not assertion.is_marked:
+            return EVERYTHING if prefix.nullable is not assertion.negative else EMPTY
+        found = self._after_marks.get(prefix)
+        if found is None:
+            found = self._after_marks[prefix] = after_mark(prefix)
+        return complement(found) if assertion.negative else found
 
     def facts(self, item: Item) -> _Facts:
         """About the item and all inside of it, bottom up on a stack of its own."""
@@ -204,7 +245,7 @@ class Frames:
             if isinstance(top, Behind):
                 own = (top.prefixes,)
             elif isinstance(top, WordBoundary):
-                own = (ENDS_WITH_WORD,)
+                own = (top.before,)
             self._facts[top] = _Facts(
                 _merged(own, *(facts.trackers for facts in inside)),
                 isinstance(top, (Loop, NextRound)) or any(facts.loops for facts in inside),
@@ -281,9 +322,9 @@ def _holds_at_end(frame: Frame, context: dict[Language, Language]) -> bool:
     if isinstance(item, Ahead):
         return _accepts_empty(frame.frames.push(item.body, None), context) is not item.negative
     if isinstance(item, Behind):
-        return context[item.prefixes].nullable is not item.negative
+        return frame.frames.texts_after(item, context[item.prefixes]).nullable
     if isinstance(item, WordBoundary):
-        return context[ENDS_WITH_WORD].nullable is not item.negative
+        return context[item.before].nullable is not item.negative
     return True
 
 
@@ -367,7 +408,8 @@ def _needs(key: _Key, context: dict[Language, Language]) -> list[_Key]:
         body = push(item.body, push(EVERYTHING, None))
         return [after, (body, frozenset())]
     if isinstance(item, Behind):
-        return [after] if context[item.prefixes].nullable is not item.negative else []
+        fails = frame.frames.texts_after(item, context[item.prefixes]) is EMPTY
+        return [] if fails else [after]
     return [after]
 
 
@@ -378,16 +420,21 @@ def _combine(key: _Key, context: dict[Language, Language], values: list[Language
     item = frame.item
     if isinstance(item, Language):
         return _take(item, key, context, values)
+    wanted = EVERYTHING
     if isinstance(item, Ahead):
-        following, ahead = values
-        return intersection(following, complement(ahead) if item.negative else ahead)
-    if isinstance(item, WordBoundary):
-        other_side = context[ENDS_WITH_WORD].nullable is item.negative
-        word = STARTS_WITH_WORD if other_side else complement(STARTS_WITH_WORD)
-        return intersection(values[0], word)
-    if isinstance(item, End):
-        return EPSILON if values[0].nullable else EMPTY
-    return union(values)
+        wanted = complement(values[1]) if item.negative else values[1]
+    elif isinstance(item, Behind):
+        wanted = frame.frames.texts_after(item, context[item.prefixes])
+    elif isinstance(item, WordBoundary):
+        other_side = context[item.before].nullable is item.negative
+        wanted = item.after if other_side else complement(item.after)
+    elif isinstance(item, End):
+        wanted = EPSILON
+    else:
+        return union(values)
+    if wanted is EMPTY or wanted is EVERYTHING:
+        return EMPTY if wanted is EMPTY else values[0]
+    return intersection(values[0], marked(wanted) if frame.is_marked else wanted)
 
 
 def _take(

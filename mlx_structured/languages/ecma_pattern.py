@@ -1,4 +1,4 @@
-"""Regular expressions of ECMA-262 (2024, 22.2) with the u flag, which JSON Schema's ``pattern`` is.
+"""Regular expressions of ECMA-262 (2025, 22.2) with the u flag, which JSON Schema's ``pattern`` is.
 
 Beyond that grammar what Annex B allows without the u flag is accepted where it can't mean anything
 else: ``\\-`` and other escaped punctuation, ``{``, ``}`` and ``]`` that open or close nothing, and
@@ -13,7 +13,13 @@ from weakref import WeakValueDictionary
 
 from mlx_structured.errors import PatternError
 from mlx_structured.languages import characters as sets
-from mlx_structured.languages.algebra import characters, is_string, repetition, union
+from mlx_structured.languages.algebra import (
+    characters,
+    concatenation,
+    is_string,
+    repetition,
+    union,
+)
 from mlx_structured.languages.assertions import (
     Ahead,
     Alternatives,
@@ -21,18 +27,20 @@ from mlx_structured.languages.assertions import (
     End,
     Item,
     Loop,
-    WordBoundary,
     alternatives,
     language_of,
+    look_behind,
     sequence,
+    word_boundary,
 )
+from mlx_structured.languages.case_folding import ignoring_case
 from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.expression import EPSILON, EVERYTHING, Language
 from mlx_structured.languages.unicode_properties import property_set
 
 _QUANTIFIER = re.compile(r"(?:\*|\+|\?|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _GROUP = re.compile(r"\((?:\?(?:(:|=|!|<=|<!)|<([^>]*)>))?")
-_MODIFIERS = re.compile(r"\(\?[ims]*(?:-[ims]*)?:")
+_MODIFIERS = re.compile(r"\(\?([ims]*)(-?)([ims]*):")
 _BACK_REFERENCE = re.compile(r"\\(?:([1-9][0-9]*)|k<([^>]*)>)")
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _CLASSES = {"d": sets.DIGITS, "w": sets.WORD, "s": sets.WHITESPACE}
@@ -42,6 +50,12 @@ _LOW_SURROGATE = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})")
 
 LOOKAROUND_DEPTH = 100
 """Lookarounds are nested no deeper than this."""
+
+_WORD_BOUNDARIES = {
+    negative: word_boundary(sets.WORD, negative=negative) for negative in (False, True)
+}
+_LINE_START = Behind(union(EPSILON, concatenation(EVERYTHING, characters(sets.LINE_TERMINATORS))))
+_LINE_END = alternatives([End(), Ahead(characters(sets.LINE_TERMINATORS))])
 
 _searches: WeakValueDictionary[str, Language] = WeakValueDictionary()
 _matches: WeakValueDictionary[str, Language] = WeakValueDictionary()
@@ -79,18 +93,25 @@ def match_language(pattern: str) -> Language:
 class _Group:
     """An open group: what was read of it so far.
 
-    ``kind`` is the text after ``(?``, ``depth`` the number of lookarounds around the content.
+    ``kind`` is the text after ``(?``, ``depth`` the number of lookarounds around the content,
+    ``flags`` those of ``i``, ``m`` and ``s`` that are set within. ``names`` are the names of the
+    groups in the open branch, ``closed_names`` those in the branches before.
     """
 
     kind: str
+    flags: frozenset[str] = frozenset()
     branches: list[Item] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     looks_ahead: bool = False
     depth: int = 0
+    names: set[str] = field(default_factory=set)
+    closed_names: set[str] = field(default_factory=set)
 
     def close_branch(self) -> None:
         self.branches.append(sequence(self.items))
         self.items = []
+        self.closed_names |= self.names
+        self.names = set()
 
 
 def parse(pattern: str) -> Item:
@@ -108,7 +129,10 @@ class _Parser:
         self.pattern = pattern
         self.position = 0
         self.captures = 0
+        self.flags: frozenset[str] = frozenset()
+        """Those that are set for the atom which is read."""
         self.references: set[str] = set()
+        self.taken_names: set[str] = set()
         self.back_reference: tuple[str, PatternError, PatternError] | None = None
 
     def error(self, reason: str) -> PatternError:
@@ -136,12 +160,13 @@ class _Parser:
         while self.position < len(self.pattern):
             group = groups[-1]
             if self.peek("("):
-                kind = self.open_group()
-                depth = group.depth + (kind in _LOOKAROUNDS)
-                if depth > LOOKAROUND_DEPTH:
+                opened = self.open_group(group)
+                if opened.depth > LOOKAROUND_DEPTH:
                     raise self.unsupported(f"more than {LOOKAROUND_DEPTH} nested lookarounds")
-                groups.append(_Group(kind, depth=depth))
+                groups.append(opened)
             elif self.take("|"):
+                # Groups of one name must not both take part in a match.
+                self.taken_names -= group.names
                 group.close_branch()
             elif self.peek(")"):
                 if len(groups) == 1:
@@ -150,6 +175,8 @@ class _Parser:
                 groups.pop()
                 groups[-1].looks_ahead |= group.looks_ahead or group.kind in ("=", "!")
                 groups[-1].items.append(self.quantified(self.close_group(group), group.kind))
+                groups[-1].names |= group.closed_names
+                self.taken_names |= group.closed_names
             else:
                 group.items.append(self.term(group))
         if len(groups) > 1:
@@ -161,23 +188,38 @@ class _Parser:
         groups[0].close_branch()
         return alternatives(groups[0].branches)
 
-    def open_group(self) -> str:
+    def open_group(self, outer: _Group) -> _Group:
         opening = _GROUP.match(self.pattern, self.position)
         assert opening is not None
         kind, name = opening.groups()
         if name is not None:
             if not name.replace("$", "_").isidentifier():
                 raise self.error(f"invalid group name {name!r}")
+            if name in self.taken_names:
+                raise self.error(f"two groups with the name {name!r}")
             self.references.add(name)
+            self.taken_names.add(name)
+            outer.names.add(name)
         elif kind is None and self.peek("(?"):
-            if _MODIFIERS.match(self.pattern, self.position):
-                raise self.unsupported("the modifiers of a group")
-            raise self.error("invalid group")
+            return self.open_modifiers(outer)
         if kind is None:
             self.captures += 1
             self.references.add(str(self.captures))
         self.position = opening.end()
-        return kind or ""
+        depth = outer.depth + (kind in _LOOKAROUNDS)
+        return _Group(kind or "", outer.flags, depth=depth)
+
+    def open_modifiers(self, outer: _Group) -> _Group:
+        """ECMA-262 22.2.1: each flag once, added or removed, and at least one."""
+        opening = _MODIFIERS.match(self.pattern, self.position)
+        if opening is None:
+            raise self.error("invalid group")
+        added, _, removed = opening.groups()
+        flags = added + removed
+        if not flags or len(set(flags)) < len(flags):
+            raise self.error("invalid modifiers of a group")
+        self.position = opening.end()
+        return _Group(":", (outer.flags | set(added)) - set(removed), depth=outer.depth)
 
     def close_group(self, group: _Group) -> Item:
         group.close_branch()
@@ -185,22 +227,24 @@ class _Parser:
         if group.kind in ("=", "!"):
             return Ahead(body, negative=group.kind == "!")
         if group.kind in ("<=", "<!"):
-            if group.looks_ahead:
-                raise self.unsupported("a lookahead, $ or word boundary in a lookbehind")
-            return Behind(language_of([EVERYTHING, body]), negative=group.kind == "<!")
+            negative = group.kind == "<!"
+            return look_behind(body, negative=negative, looks_ahead=group.looks_ahead)
         return body
 
     def term(self, group: _Group) -> Item:
         """An assertion, or an atom with its quantifier."""
         if self.take("^"):
-            return self.unquantified(Behind(EPSILON))
+            return self.unquantified(_LINE_START if "m" in group.flags else Behind(EPSILON))
         if self.take("$"):
             group.looks_ahead = True
-            return self.unquantified(End())
+            return self.unquantified(_LINE_END if "m" in group.flags else End())
         for text, negative in (("\\b", False), ("\\B", True)):
             if self.take(text):
                 group.looks_ahead = True
-                return self.unquantified(WordBoundary(negative))
+                if "i" in group.flags:
+                    word = ignoring_case(sets.WORD)
+                    return self.unquantified(word_boundary(word, negative=negative))
+                return self.unquantified(_WORD_BOUNDARIES[negative])
         reference = _BACK_REFERENCE.match(self.pattern, self.position)
         if reference is not None:
             name = reference.group(1) or reference.group(2)
@@ -211,6 +255,7 @@ class _Parser:
             )
             self.position = reference.end()
             return self.quantified(EPSILON, "")
+        self.flags = group.flags
         return self.quantified(characters(self.atom()), "")
 
     def unquantified(self, assertion: Item) -> Item:
@@ -247,10 +292,14 @@ class _Parser:
         if self.take("["):
             return self.character_class()
         if self.take("."):
-            return sets.DOT
+            return sets.ALL if "s" in self.flags else sets.DOT
         if _QUANTIFIER.match(self.pattern, self.position):
             raise self.error("nothing to repeat")
-        return _as_set(self.character(in_class=False))
+        return self.in_any_case(_as_set(self.character(in_class=False)))
+
+    def in_any_case(self, found: Ranges) -> Ranges:
+        """The set, with what differs by case alone if that is to be ignored."""
+        return ignoring_case(found) if "i" in self.flags else found
 
     def character_class(self) -> Ranges:
         negative = self.take("^")
@@ -268,7 +317,7 @@ class _Parser:
                 raise self.error("range out of order in a character class")
             else:
                 ranges.append((first, last))
-        found = sets.normalise(ranges)
+        found = self.in_any_case(sets.normalise(ranges))
         return sets.complement(found) if negative else found
 
     def character(self, *, in_class: bool) -> int | Ranges:
@@ -287,7 +336,7 @@ class _Parser:
         letter = self.pattern[self.position]
         self.position += 1
         if letter.lower() in _CLASSES:
-            found = _CLASSES[letter.lower()]
+            found = self.in_any_case(_CLASSES[letter.lower()])
             return found if letter.islower() else sets.complement(found)
         if letter in _CONTROLS:
             return _CONTROLS[letter]

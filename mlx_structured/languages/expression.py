@@ -350,6 +350,11 @@ class Definition(Protocol):
         """Whether the empty string is in the language."""
         ...
 
+    @property
+    def context(self) -> tuple[Language, ...]:
+        """The languages whose derivatives :meth:`expand` asks for."""
+        ...
+
     def expand(self) -> Language:
         """The language, as an expression in which it may itself stand after a character."""
         ...
@@ -380,6 +385,10 @@ class Deferred(Language):
 
     def inputs(self) -> tuple[Language, ...]:
         return (self.expression,)
+
+    def context(self) -> tuple[Language, ...]:
+        """The languages whose derivatives the expression is made of, until it is."""
+        return self.definition.context if self._expression is None else ()
 
     def immediate(self) -> tuple[Language, ...]:
         return ()
@@ -455,7 +464,11 @@ def _find_partition(language: Language) -> None:
     stack = [language]
     while stack:
         node = stack[-1]
-        missing = [part for part in node.inputs() if part.classes is None]
+        # An expansion within an expansion would be recursion.
+        context = node.context() if isinstance(node, Deferred) else ()
+        missing = [part for part in context if part.classes is None]
+        if not missing:
+            missing = [part for part in node.inputs() if part.classes is None]
         if missing:
             stack += missing
         else:

@@ -104,6 +104,7 @@ def _where(test: Callable[[str], bool]) -> Ranges:
 
 _BINARY: dict[str, Callable[[], Ranges]] = {
     "Any": lambda: ALL,
+    "Changes_When_NFKC_Casefolded": lambda: union(*map(_known, _CHANGES_WHEN_NFKC_CASEFOLDED)),
     "ASCII": lambda: normalise([(0, 0x7F)]),
     "ASCII_Hex_Digit": lambda: normalise([(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]),
     "Assigned": lambda: complement(category_set("Cn")),
@@ -123,6 +124,7 @@ _BINARY: dict[str, Callable[[], Ranges]] = {
 }
 _BINARY_ALIASES = {
     "AHex": "ASCII_Hex_Digit",
+    "CWKCF": "Changes_When_NFKC_Casefolded",
     "Hex": "Hex_Digit",
     "Lower": "Lowercase",
     "NChar": "Noncharacter_Code_Point",
@@ -132,11 +134,17 @@ _BINARY_ALIASES = {
     "XIDC": "XID_Continue",
 }
 _NEL: Ranges = ((0x85, 0x85),)
+_CHANGES_WHEN_NFKC_CASEFOLDED: tuple[str, ...] = (
+    "Default_Ignorable_Code_Point",
+    "NFKC_Quick_Check=No",
+    "Changes_When_Casefolded",
+)
+"""What NFKC_Casefold leaves out, decomposes or folds: Unicode 3.13, D147 and R5."""
 
 _OTHER = """
 Alphabetic Alpha Bidi_Control Bidi_C Bidi_Mirrored Bidi_M Case_Ignorable CI Cased
 Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM Changes_When_Lowercased CWL
-Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT Changes_When_Uppercased CWU Dash
+Changes_When_Titlecased CWT Changes_When_Uppercased CWU Dash
 Default_Ignorable_Code_Point DI Deprecated Dep Diacritic Dia Emoji Emoji_Component EComp
 Emoji_Modifier EMod Emoji_Modifier_Base EBase Emoji_Presentation EPres Extended_Pictographic ExtPict
 Extender Ext Grapheme_Base Gr_Base Grapheme_Extend Gr_Ext ID_Continue IDC ID_Start IDS
@@ -211,6 +219,13 @@ def property_set(expression: str) -> Ranges | None:
     if name in OTHER_PROPERTIES:
         return _matched(expression)
     return _BINARY[_BINARY_ALIASES.get(name, name)]()
+
+
+def _known(expression: str) -> Ranges:
+    """The characters of a property that each version of the package has."""
+    found = _matched(expression)
+    assert found is not None
+    return found
 
 
 def _matched(expression: str) -> Ranges | None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages import unicode_properties
+from mlx_structured.languages.case_folding import ignoring_case
 from mlx_structured.languages.partition import from_classes, refine
 from mlx_structured.languages.unicode_properties import property_set
 
@@ -115,8 +116,42 @@ def test_properties_have_their_characters(name: str, inside: str, outside: str) 
     assert [character for character in outside if sets.contains(ranges, ord(character))] == []
 
 
+def test_what_nfkc_casefold_changes_is_what_python_changes_or_is_ignorable() -> None:
+    # Unicode 3.13, R5: casefolding and NFKC in turn, without the characters that may be ignored.
+    ranges, ignorable = property_set("Changes_When_NFKC_Casefolded"), property_set("DI")
+    assert ranges is not None
+    assert ignorable is not None
+    assert ranges == property_set("CWKCF")
+    for point in [*range(0x3400), *range(0xA000, 0xD800, 3), *range(0xF900, 0x12000)]:
+        character = chr(point)
+        if unicodedata.category(character) == "Cn":
+            continue
+        once = unicodedata.normalize("NFKC", unicodedata.normalize("NFD", character).casefold())
+        folded = unicodedata.normalize("NFKC", once.casefold())
+        changes = folded != character or sets.contains(ignorable, point)
+        assert sets.contains(ranges, point) is changes, hex(point)
+
+
+def test_case_is_ignored_as_simple_case_folding_has_it() -> None:
+    # CaseFolding.txt, status C and S; those of status F and T alone are not.
+    for text in (
+        "kK\u212a",
+        "sS\u017f",
+        "\u03c3\u03c2\u03a3",
+        "\xdf\u1e9e",
+        "\u1f80\u1f88",
+        "\u01c5\u01c4",
+    ):
+        for character in text:
+            ignored = ignoring_case(sets.single(character))
+            assert all(sets.contains(ignored, ord(other)) for other in text), text
+    for alone in ("1", "\u0130", "\u0131", "\u0149", "\u01f0", "\ufb00"):
+        assert ignoring_case(sets.single(alone)) == sets.single(alone)
+    assert ignoring_case(sets.WORD) == sets.union(sets.WORD, sets.of("\u017f\u212a"))
+    assert ignoring_case(sets.NONE) == sets.NONE
+
+
 def test_unknown_properties_are_told_from_ones_that_are_lacking() -> None:
-    assert property_set("CWKCF") is None
     assert property_set("Script=Klingon") is None
     for name in ("greek", "Foo", "Lu=Lu", "gc=Greek", "LU", "script=Greek", "", "Script="):
         with pytest.raises(KeyError):
