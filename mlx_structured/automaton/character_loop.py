@@ -13,7 +13,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.level_walk import Flags, Nodes
+from mlx_structured.automaton.utf8 import CharacterState
+from mlx_structured.languages import expression
 from mlx_structured.languages.characters import Ranges
+
+
+class CountedClass(NamedTuple):
+    """Strings of characters out of a set, ``low`` to ``high`` of them."""
+
+    characters: Ranges
+    low: int
+    high: int | None
 
 
 class Loop(NamedTuple):
@@ -73,3 +83,13 @@ def in_order(
 def bounds(ranges: Iterable[tuple[int, int]]) -> npt.NDArray[np.int32]:
     """The first code point of each range, and the first one after it, in turn."""
     return np.array([bound for low, high in ranges for bound in (low, high + 1)], np.int32)
+
+
+def counted_class(state: CharacterState) -> CountedClass | None:
+    """The class, if the state reads nothing but a counted class."""
+    machine = state.machine
+    if isinstance(machine, expression.Repetition) and isinstance(
+        machine.inner, expression.Characters
+    ):
+        return CountedClass(machine.inner.ranges, machine.low, machine.high)
+    return None

@@ -22,13 +22,14 @@ from mlx_structured.automaton.character_loop import (
     Characters,
     Loop,
     bounds,
+    counted_class,
     in_order,
 )
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes
 from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.string_lexeme import escaped_characters
 from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
-from mlx_structured.languages import expression
-from mlx_structured.languages.characters import Ranges, normalise
+from mlx_structured.languages.characters import Ranges, normalise, overlaps
 from mlx_structured.vocabulary.token_trie import TokenTrie
 
 Closed: TypeAlias = "dict[Hashable, list[Nodes]]"
@@ -63,6 +64,15 @@ class Reading(NamedTuple):
     left: Mapping[CharacterState, Nodes]
 
 
+class _Found(NamedTuple):
+    """What was found so far: flags of tokens, and places at which other tokens are read."""
+
+    tokens: Flags
+    places: list[Nodes]
+    closed: Closed
+    left: dict[CharacterState, list[Nodes]]
+
+
 class Closing(NamedTuple):
     """Where a string may be closed.
 
@@ -73,14 +83,6 @@ class Closing(NamedTuple):
 
     within: Flags
     tokens: Flags
-
-
-class CountedClass(NamedTuple):
-    """Strings of characters out of a set, ``low`` to ``high`` of them."""
-
-    characters: Ranges
-    low: int
-    high: int | None
 
 
 class CharacterWalk:
@@ -103,6 +105,7 @@ class CharacterWalk:
         token_ids: Callable[[Nodes], Nodes],
     ) -> None:
         self._nodes = levels.nodes
+        self._plain = levels.states[0]
         self._trie_size = len(trie)
         self._begin = size = len(levels.nodes)
         parents = np.where(levels.parents < 0, size, levels.parents)
@@ -256,9 +259,20 @@ class CharacterWalk:
     @cached_property
     def _is_read(self) -> Flags:
         """The places within a string's content, where characters are written as themselves."""
-        found = self._is_between | self._is_inside
+        found: Flags = self._is_between | self._is_inside
         found[self._begin] = False
         return found
+
+    @cached_property
+    def _first_bytes(self) -> bytes:
+        """``_first``, in the form in which all of it is looked up in a table fastest."""
+        found: bytes = self._first.tobytes()
+        return found
+
+    @cached_property
+    def _wide_places(self) -> Nodes:
+        """The places after or inside a character that isn't ASCII."""
+        return np.flatnonzero((self._high >= NOT_ASCII) & self._is_read)
 
     @cached_property
     def _short_count(self) -> npt.NDArray[np.unsignedinteger]:
@@ -270,7 +284,8 @@ class CharacterWalk:
     @cached_property
     def _at_once(self) -> Nodes:
         """The places after the closing quote of the empty string."""
-        return self._closed[self._first[self._closed] == NONE_YET]
+        found: Nodes = self._closed[self._first[self._closed] == NONE_YET]
+        return found
 
     @cached_property
     def _first_cuts(self) -> dict[bytes, Nodes]:
@@ -280,34 +295,25 @@ class CharacterWalk:
 
     def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""
-        tokens = np.zeros(len(self._place_of_token), np.bool_)
-        places: list[Nodes] = []
-        closed: Closed = {}
-        left: dict[CharacterState, list[Nodes]] = {}
+        found = _Found(np.zeros(len(self._place_of_token), np.bool_), [], {}, {})
         counted = counted_class(state)
-        self._read_begin(state, places, closed)
+        self._read_begin(state, found)
         if counted is not None:
-            self._read_counted(state, counted.characters, 0, tokens, places, closed)
+            self._read_counted(state, counted.characters, 0, found)
         else:
             for target, ranges in _grouped(state).items():
-                self._read_group(target, ranges, tokens, places, closed, left)
-        places += chain(*closed.values(), *left.values())
+                self._read_group(target, ranges, found)
+        places = [*found.places, *chain(*found.closed.values(), *found.left.values())]
         if places:
-            tokens[self._token_ids(self._nodes[np.concatenate(places)])] = True
+            found.tokens[self._token_ids(self._nodes[np.concatenate(places)])] = True
         return Reading(
-            tokens,
-            {label: self._nodes[np.concatenate(some)] for label, some in closed.items()},
-            {to: self._nodes[np.concatenate(some)] for to, some in left.items()},
+            found.tokens,
+            {label: self._nodes[np.concatenate(some)] for label, some in found.closed.items()},
+            {to: self._nodes[np.concatenate(some)] for to, some in found.left.items()},
         )
 
     def _read_counted(
-        self,
-        state: CharacterState,
-        first: Ranges,
-        before: int,
-        tokens: Flags,
-        places: list[Nodes],
-        closed: Closed,
+        self, state: CharacterState, first: Ranges, before: int, found: _Found
     ) -> None:
         """A class of characters, so many times, after some that come ``before``."""
         counted = counted_class(state)
@@ -316,61 +322,62 @@ class CharacterWalk:
         loop = self._loop(first, counted.characters)
         most = loop.not_read - 1
         high = most if counted.high is None else min(before + counted.high, most)
-        tokens |= loop.counts <= high
-        for text in self._accepted_cuts(state):
+        np.logical_or(found.tokens, loop.counts <= high, out=found.tokens)
+        for text in self._accepted_cuts(counted.characters):
             cut = loop.cuts[text]
-            places.append(cut[self._count[cut] < high])
+            found.places.append(cut[self._count[cut] < high])
         begun = loop.closed_counts
-        _close(closed, DONE, loop.closed[(begun >= low) & (begun <= high)])
+        _close(found.closed, DONE, loop.closed[(begun >= low) & (begun <= high)])
 
-    def _read_begin(self, state: CharacterState, places: list[Nodes], closed: Closed) -> None:
+    def _read_begin(self, state: CharacterState, found: _Found) -> None:
         """The nodes at which the first character isn't written yet, or not wholly."""
-        places += (self._first_cuts[text] for text in self._accepted_cuts(state))
         if 0x22 in state.transitions:
-            _close(closed, state.transitions[0x22].label, self._at_once)
+            _close(found.closed, state.transitions[0x22].label, self._at_once)
         reached = normalise((low, high) for low, high, _ in state.arcs())
-        places.append(self._begun[self._may_be_in(self._begun, reached)])
+        found.places.extend(self._first_cuts[text] for text in self._accepted_cuts(reached))
+        found.places.append(self._begun[self._may_be_in(self._begun, reached)])
 
-    def _read_group(
-        self,
-        state: CharacterState,
-        first: Ranges,
-        tokens: Flags,
-        places: list[Nodes],
-        closed: Closed,
-        left: dict[CharacterState, list[Nodes]],
-    ) -> None:
+    def _read_group(self, state: CharacterState, first: Ranges, found: _Found) -> None:
         """What is read by a first character out of some, and then from ``state`` on."""
         entering, mass = self._singles.within(first)
         is_large = not state.stepwise and mass >= FEW_NODES
         if is_large and counted_class(state) is not None:
-            self._read_counted(state, first, 1, tokens, places, closed)
+            self._read_counted(state, first, 1, found)
             return
         groups = _grouped(state) if is_large else {}
         rest = groups.pop(state, None)
         if rest is None:
-            left.setdefault(state, []).append(entering)
+            found.left.setdefault(state, []).append(entering)
             return
         loop = self._loop(first, rest)
-        tokens |= loop.counts != loop.not_read
-        places += (loop.cuts[text] for text in self._accepted_cuts(state))
+        np.logical_or(found.tokens, loop.counts != loop.not_read, out=found.tokens)
+        reached = normalise(chain(rest, *groups.values()))
+        found.places.extend(loop.cuts[text] for text in self._accepted_cuts(reached))
         if 0x22 in state.transitions:
-            _close(closed, state.transitions[0x22].label, loop.closed)
+            _close(found.closed, state.transitions[0x22].label, loop.closed)
         if groups:
             leaving, begun = self._find_leaving(first, rest)
             for to, ranges in groups.items():
-                left.setdefault(to, []).append(leaving.within(ranges)[0])
+                found.left.setdefault(to, []).append(leaving.within(ranges)[0])
             if any(ranges[-1][1] >= NOT_ASCII for ranges in groups.values()):
-                reached = normalise(pair for ranges in groups.values() for pair in ranges)
-                places.append(begun[self._may_be_in(begun, reached)])
+                others = normalise(chain(*groups.values()))
+                found.places.append(begun[self._may_be_in(begun, others)])
 
-    def _accepted_cuts(self, state: CharacterState) -> Iterator[bytes]:
-        """The texts so far of those escapes that the state begins."""
+    @cached_property
+    def _cut_characters(self) -> dict[bytes, Ranges]:
+        """What the escapes that are cut off may still become, by their text so far."""
+        found: dict[bytes, Ranges] = {}
         for text in self._cut:
-            after: LexemeState | None = state
+            state = self._plain
             for byte in text:
-                after = None if after is None else after.transitions.get(byte)
-            if after is not None:
+                state = state.transitions[byte]
+            found[text] = escaped_characters(state)
+        return found
+
+    def _accepted_cuts(self, characters: Ranges) -> Iterator[bytes]:
+        """The texts so far of those escapes that may become one of the characters."""
+        for text, ranges in self._cut_characters.items():
+            if any(overlaps(characters, *each) for each in ranges):
                 yield text
 
     def _may_be_in(self, places: Nodes, ranges: Ranges) -> Flags:
@@ -422,12 +429,12 @@ class CharacterWalk:
 
     def _find_fitting(self, first: Ranges, rest: Ranges) -> Flags:
         wide_first, wide_rest = _wide(first), _wide(rest)
-        allowed = np.ones(NONE_YET + 1, np.bool_)
+        allowed = np.ones(256, np.bool_)
         codes = np.arange(NOT_ASCII)
         allowed[:NOT_ASCII] = _in_ranges(codes, first)
         allowed[NOT_ASCII] = bool(wide_first)
         inside = _in_ranges(codes, rest)
-        fits: Flags = allowed[self._first]
+        fits: Flags = np.frombuffer(self._first_bytes.translate(allowed.tobytes()), np.bool_).copy()
         for half, bits in enumerate(self._rest):
             mask = sum(1 << n for n in np.flatnonzero(~inside[64 * half : 64 * half + 64]).tolist())
             if mask:
@@ -441,9 +448,7 @@ class CharacterWalk:
 
     def _follow_wide(self, fits: Flags, first: Ranges, rest: Ranges) -> None:
         """Clear the flags from each character on that isn't ASCII and not one of the set."""
-        wide = np.flatnonzero(
-            fits & (self._high >= NOT_ASCII) & (self._is_between | self._is_inside)
-        )
+        wide = self._wide_places[fits[self._wide_places]]
         initial = self._before[wide] == self._begin
         for places, ranges in ((wide[initial], first), (wide[~initial], rest)):
             fits[places] = self._may_be_in(places, ranges)
@@ -494,16 +499,6 @@ def _keep(kept: dict[Key, Kept], key: Key, value: Kept) -> None:
 def _close(closed: Closed, label: Hashable, places: Nodes) -> None:
     if len(places):
         closed.setdefault(label, []).append(places)
-
-
-def counted_class(state: CharacterState) -> CountedClass | None:
-    """The class, if the state reads nothing but a counted class."""
-    machine = state.machine
-    if isinstance(machine, expression.Repetition) and isinstance(
-        machine.inner, expression.Characters
-    ):
-        return CountedClass(machine.inner.ranges, machine.low, machine.high)
-    return None
 
 
 def _grouped(state: CharacterState) -> dict[CharacterState, Ranges]:

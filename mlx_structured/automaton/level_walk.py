@@ -18,6 +18,11 @@ DENSE = 8
 """A range of nodes is read as a whole if it has no more than so many for one that is reached."""
 
 
+FEW_NODES = 16
+FEW_BELOW = 256
+"""Where no more nodes are reached, with no more below them, the rest is walked one by one."""
+
+
 class Levels(NamedTuple):
     """A walk of the trie level by level, one array element for each node that was reached.
 
@@ -93,6 +98,38 @@ class StateTable:
             self._table = np.concatenate([self._table, np.full_like(self._table, -1)])
         self._table[number, list(transitions)] = row
 
+    def _number(self, state: LexemeState) -> int:
+        found = self._index.get(state)
+        if found is None:
+            found = self._index[state] = len(self.states)
+            self.states.append(state)
+        return found
+
+    def walk_rest(self, trie: TokenTrie, nodes: Nodes, at: Nodes) -> tuple[Nodes, Nodes]:
+        """The nodes below some, one by one, with the states there; nothing is expanded after."""
+        first, count, byte = trie.first_child.data, trie.child_count.data, trie.byte.data
+        start = self.states[0]
+        states = self.states
+        stack = [
+            (node, states[number]) for node, number in zip(nodes.tolist(), at.tolist(), strict=True)
+        ]
+        reached: list[int] = []
+        numbers: list[int] = []
+        while stack:
+            node, state = stack.pop()
+            number = count[node]
+            if not number or (state is not start and self._stops(start, state)):
+                continue
+            ways = state.transitions
+            begin = first[node]
+            for child in range(begin, begin + number):
+                after = ways.get(byte[child])
+                if after is not None:
+                    reached.append(child)
+                    numbers.append(self._number(after))
+                    stack.append((child, after))
+        return np.array(reached, np.int64), np.array(numbers, np.int64)
+
 
 def walk_below(
     trie: TokenTrie,
@@ -114,6 +151,9 @@ def walk_below(
     at = np.zeros(len(here), np.int64)
     found: list[tuple[Nodes, Nodes]] = [(here[:0], at[:0])]
     while len(here):
+        if len(here) <= FEW_NODES and trie.subtree_size.take(here).sum() <= FEW_BELOW:
+            found.append(table.walk_rest(trie, here, at))
+            break
         ways = table.expand(at)
         counts = trie.child_count.take(here)
         inner = np.flatnonzero(counts)

@@ -18,7 +18,8 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.character_walk import CharacterWalk, counted_class
+from mlx_structured.automaton.character_loop import counted_class
+from mlx_structured.automaton.character_walk import CharacterWalk
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below, walk_levels
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
