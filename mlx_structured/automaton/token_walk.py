@@ -322,6 +322,7 @@ class TokenWalk:
             parts = self._parts.get(exit_node, (exit_node,))
             exits[label] = [part for part in parts if part not in long.nodes]
         stack = [(0, lexeme)]
+        loops: dict[LexemeState, int] = {}
         while stack:
             at, state = stack.pop()
             ways = state.transitions
@@ -333,6 +334,12 @@ class TokenWalk:
                     ids += self._tokens[child]
                     if after.label is not None and self._counts[child]:
                         exits.setdefault(after.label, []).append(child)
+                if after is state and state.label is None:
+                    if state not in loops:
+                        loops[state] = sum(1 << each for each, to in ways.items() if to is state)
+                    if not long.below[child] & ~loops[state]:
+                        ids += long.ids[long.begin[child] : long.end[child]]
+                        continue
                 if not after.stepwise:
                     stack.append((child, after))
         bitmap = self.pack([*ids, *known.ids])
