@@ -600,13 +600,12 @@ class TokenWalk:
         """All nodes of one depth at once."""
         parts = self._parts.get(node, (node,))
         states, nodes, at = walk_below(self._trie, parts, lexeme, self._stops)
-        inner = self._trie.child_count[nodes] > 0
-        nodes_inside, at_inside = nodes[inner], at[inner]
-        exits = {
-            state.label: nodes_inside[at_inside == number].tolist()
-            for number, state in enumerate(states)
-            if state.label is not None
-        }
+        closes = np.array([state.label is not None for state in states])
+        ends = np.flatnonzero(closes.take(at))
+        ends = ends[self._trie.child_count.take(nodes.take(ends)) > 0]
+        exits: dict[Hashable, list[int]] = {}
+        for end, number in zip(nodes[ends].tolist(), at[ends].tolist(), strict=True):
+            exits.setdefault(states[number].label, []).append(end)
         return self._reach([], [self.pack(self._token_ids(nodes))], exits)
 
     def _levels(self, lexeme: LexemeState, node: int, within: Flags | None = None) -> Levels:
@@ -615,7 +614,7 @@ class TokenWalk:
 
     def _token_ids(self, nodes: Nodes) -> Nodes:
         """The ids of all tokens that end at the nodes."""
-        tokens = self._trie.token[nodes].astype(np.int64)
+        tokens = self._trie.token.take(nodes).astype(np.int64)
         ids = tokens[tokens >= 0]
         if not self._duplicates:
             return ids
