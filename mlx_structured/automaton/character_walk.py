@@ -10,24 +10,31 @@ found by a few operations on whole arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from mlx_structured.automaton.character_loop import (
+    Characters,
+    Loop,
+    bounds,
+    counted_class,
+    in_order,
+)
+from mlx_structured.automaton.level_walk import Flags, Levels, Nodes
 from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.string_lexeme import escaped_characters
 from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
-from mlx_structured.languages.characters import Ranges, normalise
-from mlx_structured.languages.expression import Characters, Repetition
+from mlx_structured.languages.characters import Ranges, normalise, overlaps
 from mlx_structured.vocabulary.token_trie import TokenTrie
 
-Nodes: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-
 Closed: TypeAlias = "dict[Hashable, list[Nodes]]"
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
 
 NOT_ASCII = 0x80
 NONE_YET = 0x81
@@ -41,24 +48,6 @@ FEW_NODES = 1500
 
 MAX_KEPT = 24
 """Answers about classes that are kept; the oldest is dropped."""
-
-
-class Levels(NamedTuple):
-    """A walk of the trie level by level, one array element for each node that was reached.
-
-    Arguments:
-        states: the lexeme states of the walk.
-        nodes: trie nodes.
-        at: the number of the state at each of them.
-        parents: where in these arrays the node before it is; -1 where the walk began.
-        starts: where each level begins, and the end.
-    """
-
-    states: Sequence[LexemeState]
-    nodes: Nodes
-    at: Nodes
-    parents: Nodes
-    starts: Sequence[int]
 
 
 class Reading(NamedTuple):
@@ -75,6 +64,15 @@ class Reading(NamedTuple):
     left: Mapping[CharacterState, Nodes]
 
 
+class _Found(NamedTuple):
+    """What was found so far: flags of tokens, and places at which other tokens are read."""
+
+    tokens: Flags
+    places: list[Nodes]
+    closed: Closed
+    left: dict[CharacterState, list[Nodes]]
+
+
 class Closing(NamedTuple):
     """Where a string may be closed.
 
@@ -87,14 +85,6 @@ class Closing(NamedTuple):
     tokens: Flags
 
 
-class CountedClass(NamedTuple):
-    """Strings of characters out of a set, ``low`` to ``high`` of them."""
-
-    characters: Ranges
-    low: int
-    high: int | None
-
-
 class CharacterWalk:
     """The nodes below some node of the trie, as a plain string reads them.
 
@@ -104,10 +94,18 @@ class CharacterWalk:
         levels: the walk of a plain string.
         trie: the tokens.
         node_of_token: the trie node of each token id; -1 for none.
+        token_ids: finds the ids of all tokens that end at trie nodes.
     """
 
-    def __init__(self, levels: Levels, trie: TokenTrie, node_of_token: Nodes) -> None:
+    def __init__(
+        self,
+        levels: Levels,
+        trie: TokenTrie,
+        node_of_token: Nodes,
+        token_ids: Callable[[Nodes], Nodes],
+    ) -> None:
         self._nodes = levels.nodes
+        self._plain = levels.states[0]
         self._trie_size = len(trie)
         self._begin = size = len(levels.nodes)
         parents = np.where(levels.parents < 0, size, levels.parents)
@@ -117,15 +115,15 @@ class CharacterWalk:
         ]
         kinds = np.array([_kind(state) for state in levels.states], np.uint8)
         self._kind = np.append(kinds[levels.at], BETWEEN).astype(np.uint8)
-        self._fitting: dict[tuple[Ranges, Ranges], Flags] = {}
+        self._loops: dict[tuple[Ranges, Ranges], Loop] = {}
+        self._leaving: dict[tuple[Ranges, Ranges], tuple[Characters, Nodes]] = {}
         self._find_characters(trie.byte[levels.nodes])
         # No token is read at the last element, where the walk began: it stands for all others.
         places = np.full(len(trie) + 1, size, np.int32)
         places[levels.nodes] = np.arange(size, dtype=np.int32)
         self._place_of_token = places[node_of_token]
-        begun = (self._before == size) & (self._kind == BETWEEN)
-        self._singles = np.flatnonzero(begun[:-1])
-        self._mass = trie.subtree_size[levels.nodes[self._singles]]
+        self._subtree_size = trie.subtree_size
+        self._token_ids = token_ids
         self._is_between = self._kind == BETWEEN
         self._is_inside = self._kind == INSIDE
         self._closed = np.flatnonzero(self._kind == CLOSED)
@@ -247,130 +245,196 @@ class CharacterWalk:
         within[self._nodes[on_the_way[:-1]]] = True
         return Closing(within, found[self._place_of_token])
 
+    @cached_property
+    def _singles(self) -> Characters:
+        """The places after one character."""
+        begun = (self._before == self._begin) & self._is_between
+        return self._in_order(np.flatnonzero(begun[:-1]))
+
+    @cached_property
+    def _begun(self) -> Nodes:
+        """The places inside the first character's UTF-8."""
+        return np.flatnonzero(self._is_inside & (self._before == self._begin))
+
+    @cached_property
+    def _is_read(self) -> Flags:
+        """The places within a string's content, where characters are written as themselves."""
+        found: Flags = self._is_between | self._is_inside
+        found[self._begin] = False
+        return found
+
+    @cached_property
+    def _first_bytes(self) -> bytes:
+        """``_first``, in the form in which all of it is looked up in a table fastest."""
+        found: bytes = self._first.tobytes()
+        return found
+
+    @cached_property
+    def _wide_places(self) -> Nodes:
+        """The places after or inside a character that isn't ASCII."""
+        return np.flatnonzero((self._high >= NOT_ASCII) & self._is_read)
+
+    @cached_property
+    def _short_count(self) -> npt.NDArray[np.unsignedinteger]:
+        """``_count`` in as few bytes as hold one more than the most characters of a token."""
+        found: npt.NDArray[np.unsignedinteger]
+        found = self._count.astype(np.min_scalar_type(int(self._count.max()) + 1))
+        return found
+
+    @cached_property
+    def _at_once(self) -> Nodes:
+        """The places after the closing quote of the empty string."""
+        found: Nodes = self._closed[self._first[self._closed] == NONE_YET]
+        return found
+
+    @cached_property
+    def _first_cuts(self) -> dict[bytes, Nodes]:
+        """The places inside an escape of the first character, by its text so far."""
+        first = self._first
+        return {text: places[first[places] == NONE_YET] for text, places in self._cut.items()}
+
     def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""
-        found = np.zeros(self._begin + 1, np.bool_)
-        closed: Closed = {}
-        left: dict[CharacterState, list[Nodes]] = {}
+        found = _Found(np.zeros(len(self._place_of_token), np.bool_), [], {}, {})
         counted = counted_class(state)
-        self._read_begin(state, found, closed)
+        self._read_begin(state, found)
         if counted is not None:
-            self._read_counted(state, counted.characters, 0, found, closed)
+            self._read_counted(state, counted.characters, 0, found)
         else:
             for target, ranges in _grouped(state).items():
-                self._read_group(target, ranges, found, closed, left)
-        for places in chain(*closed.values(), *left.values()):
-            found[places] = True
-        found[self._begin] = False
+                self._read_group(target, ranges, found)
+        places = [*found.places, *chain(*found.closed.values(), *found.left.values())]
+        if places:
+            found.tokens[self._token_ids(self._nodes[np.concatenate(places)])] = True
         return Reading(
-            found[self._place_of_token],
-            {label: self._nodes[np.concatenate(places)] for label, places in closed.items()},
-            {to: self._nodes[np.concatenate(places)] for to, places in left.items()},
+            found.tokens,
+            {label: self._nodes[np.concatenate(some)] for label, some in found.closed.items()},
+            {to: self._nodes[np.concatenate(some)] for to, some in found.left.items()},
         )
 
     def _read_counted(
-        self, state: CharacterState, first: Ranges, before: int, found: Flags, closed: Closed
+        self, state: CharacterState, first: Ranges, before: int, found: _Found
     ) -> None:
         """A class of characters, so many times, after some that come ``before``."""
         counted = counted_class(state)
         assert counted is not None
         low = before + counted.low
-        high = self._begin if counted.high is None else before + counted.high
-        fits, count = self._fits(first, counted.characters), self._count
-        found |= fits & (self._is_between | self._is_inside) & (count <= high)
-        for places in self._accepted_cuts(state):
-            found[places] |= fits[places] & (count[places] >= before) & (count[places] < high)
-        ends = self._closed[fits[self._closed]]
-        begun = count[ends]
-        _close(closed, DONE, ends[(begun >= max(low, 1)) & (begun <= high)])
+        loop = self._loop(first, counted.characters)
+        most = loop.not_read - 1
+        high = most if counted.high is None else min(before + counted.high, most)
+        np.logical_or(found.tokens, loop.counts <= high, out=found.tokens)
+        for text in self._accepted_cuts(counted.characters):
+            cut = loop.cuts[text]
+            found.places.append(cut[self._count[cut] < high])
+        begun = loop.closed_counts
+        _close(found.closed, DONE, loop.closed[(begun >= low) & (begun <= high)])
 
-    def _read_begin(self, state: CharacterState, found: Flags, closed: Closed) -> None:
+    def _read_begin(self, state: CharacterState, found: _Found) -> None:
         """The nodes at which the first character isn't written yet, or not wholly."""
-        none = self._first == NONE_YET
-        for places in self._accepted_cuts(state):
-            found[places] |= none[places]
         if 0x22 in state.transitions:
-            label = state.transitions[0x22].label
-            _close(closed, label, self._closed[none[self._closed]])
-        parts = np.flatnonzero(self._is_inside & (self._before == self._begin))
+            _close(found.closed, state.transitions[0x22].label, self._at_once)
         reached = normalise((low, high) for low, high, _ in state.arcs())
-        found[parts] |= self._may_be_in(parts, reached)
+        found.places.extend(self._first_cuts[text] for text in self._accepted_cuts(reached))
+        found.places.append(self._begun[self._may_be_in(self._begun, reached)])
 
-    def _read_group(
-        self,
-        state: CharacterState,
-        first: Ranges,
-        found: Flags,
-        closed: Closed,
-        left: dict[CharacterState, list[Nodes]],
-    ) -> None:
+    def _read_group(self, state: CharacterState, first: Ranges, found: _Found) -> None:
         """What is read by a first character out of some, and then from ``state`` on."""
-        entering = _in_ranges(self._low[self._singles], first)
-        is_large = not state.stepwise and int(self._mass[entering].sum()) >= FEW_NODES
+        entering, mass = self._singles.within(first)
+        is_large = not state.stepwise and mass >= FEW_NODES
         if is_large and counted_class(state) is not None:
-            self._read_counted(state, first, 1, found, closed)
+            self._read_counted(state, first, 1, found)
             return
         groups = _grouped(state) if is_large else {}
-        loop = groups.get(state)
-        if loop is None:
-            left.setdefault(state, []).append(self._singles[entering])
+        rest = groups.pop(state, None)
+        if rest is None:
+            found.left.setdefault(state, []).append(entering)
             return
-        fits = self._fits(first, loop)
-        found |= fits & (self._is_between | self._is_inside)
-        later = self._first != NONE_YET
-        for places in self._accepted_cuts(state):
-            found[places] |= fits[places] & later[places]
+        loop = self._loop(first, rest)
+        np.logical_or(found.tokens, loop.counts != loop.not_read, out=found.tokens)
+        reached = normalise(chain(rest, *groups.values()))
+        found.places.extend(loop.cuts[text] for text in self._accepted_cuts(reached))
         if 0x22 in state.transitions:
-            label = state.transitions[0x22].label
-            _close(closed, label, self._closed[fits[self._closed] & later[self._closed]])
-        before = self._before
-        leaving = ~fits & fits[before] & (before != self._begin)
-        out = np.flatnonzero(leaving & self._is_between)
-        characters = self._low[out]
-        others = {to: ranges for to, ranges in groups.items() if to is not state}
-        for to, ranges in others.items():
-            left.setdefault(to, []).append(out[_in_ranges(characters, ranges)])
-        if any(ranges[-1][1] >= NOT_ASCII for ranges in others.values()):
-            parts = np.flatnonzero(leaving & self._is_inside)
-            reached = normalise(pair for ranges in others.values() for pair in ranges)
-            found[parts] |= self._may_be_in(parts, reached)
+            _close(found.closed, state.transitions[0x22].label, loop.closed)
+        if groups:
+            leaving, begun = self._find_leaving(first, rest)
+            for to, ranges in groups.items():
+                found.left.setdefault(to, []).append(leaving.within(ranges)[0])
+            if any(ranges[-1][1] >= NOT_ASCII for ranges in groups.values()):
+                others = normalise(chain(*groups.values()))
+                found.places.append(begun[self._may_be_in(begun, others)])
 
-    def _accepted_cuts(self, state: CharacterState) -> Iterator[Nodes]:
-        """The nodes inside those escapes that the state begins."""
-        for text, places in self._cut.items():
-            after: LexemeState | None = state
+    @cached_property
+    def _cut_characters(self) -> dict[bytes, Ranges]:
+        """What the escapes that are cut off may still become, by their text so far."""
+        found: dict[bytes, Ranges] = {}
+        for text in self._cut:
+            state = self._plain
             for byte in text:
-                after = None if after is None else after.transitions.get(byte)
-            if after is not None:
-                yield places
+                state = state.transitions[byte]
+            found[text] = escaped_characters(state)
+        return found
+
+    def _accepted_cuts(self, characters: Ranges) -> Iterator[bytes]:
+        """The texts so far of those escapes that may become one of the characters."""
+        for text, ranges in self._cut_characters.items():
+            if any(overlaps(characters, *each) for each in ranges):
+                yield text
 
     def _may_be_in(self, places: Nodes, ranges: Ranges) -> Flags:
         """Whether characters that are only begun can still become one of the set."""
         low, high = self._low[places], self._high[places]
-        bounds = _bounds(ranges)
-        first = np.searchsorted(bounds, low, "right")
-        found: Flags = (first & 1 == 1) | (np.searchsorted(bounds, high, "right") > first)
+        ends = bounds(ranges)
+        first = np.searchsorted(ends, low, "right")
+        found: Flags = (first & 1 == 1) | (np.searchsorted(ends, high, "right") > first)
         return found
 
-    def _fits(self, first: Ranges, rest: Ranges) -> Flags:
-        """Whether the first character is one of ``first`` and the others are of ``rest``."""
+    def _loop(self, first: Ranges, rest: Ranges) -> Loop:
+        """What is read by a character of ``first`` and then some of ``rest``."""
         key = (first, rest)
-        found = self._fitting.get(key)
+        found = self._loops.get(key)
         if found is None:
-            found = self._find_fitting(first, rest)
-            if len(self._fitting) >= MAX_KEPT:
-                del self._fitting[next(iter(self._fitting))]
-            self._fitting[key] = found
+            fits = self._find_fitting(first, rest)
+            read = fits & self._is_read
+            counts = np.where(read, self._short_count, np.iinfo(self._short_count.dtype).max)
+            later = fits & (self._first != NONE_YET)
+            closed = self._closed[later[self._closed]]
+            cuts = {text: places[later[places]] for text, places in self._cut.items()}
+            found = Loop(
+                fits,
+                counts.take(self._place_of_token),
+                int(np.iinfo(counts.dtype).max),
+                closed,
+                self._count[closed],
+                cuts,
+            )
+            _keep(self._loops, key, found)
         return found
+
+    def _find_leaving(self, first: Ranges, rest: Ranges) -> tuple[Characters, Nodes]:
+        """The places after the first character that isn't in a loop, and those inside of it."""
+        key = (first, rest)
+        found = self._leaving.get(key)
+        if found is None:
+            fits, before = self._loop(first, rest).fits, self._before
+            leaving = np.flatnonzero(~fits & fits[before] & (before != self._begin))
+            found = (
+                self._in_order(leaving[self._is_between[leaving]]),
+                leaving[self._is_inside[leaving]],
+            )
+            _keep(self._leaving, key, found)
+        return found
+
+    def _in_order(self, places: Nodes) -> Characters:
+        return in_order(places, self._low[places], self._subtree_size[self._nodes[places]])
 
     def _find_fitting(self, first: Ranges, rest: Ranges) -> Flags:
         wide_first, wide_rest = _wide(first), _wide(rest)
-        allowed = np.ones(NONE_YET + 1, np.bool_)
+        allowed = np.ones(256, np.bool_)
         codes = np.arange(NOT_ASCII)
         allowed[:NOT_ASCII] = _in_ranges(codes, first)
         allowed[NOT_ASCII] = bool(wide_first)
         inside = _in_ranges(codes, rest)
-        fits: Flags = allowed[self._first]
+        fits: Flags = np.frombuffer(self._first_bytes.translate(allowed.tobytes()), np.bool_).copy()
         for half, bits in enumerate(self._rest):
             mask = sum(1 << n for n in np.flatnonzero(~inside[64 * half : 64 * half + 64]).tolist())
             if mask:
@@ -384,9 +448,7 @@ class CharacterWalk:
 
     def _follow_wide(self, fits: Flags, first: Ranges, rest: Ranges) -> None:
         """Clear the flags from each character on that isn't ASCII and not one of the set."""
-        wide = np.flatnonzero(
-            fits & (self._high >= NOT_ASCII) & (self._is_between | self._is_inside)
-        )
+        wide = self._wide_places[fits[self._wide_places]]
         initial = self._before[wide] == self._begin
         for places, ranges in ((wide[initial], first), (wide[~initial], rest)):
             fits[places] = self._may_be_in(places, ranges)
@@ -428,17 +490,15 @@ def _kind(state: LexemeState) -> int:
     return ESCAPE if state.label is None else CLOSED
 
 
+def _keep(kept: dict[Key, Kept], key: Key, value: Kept) -> None:
+    if len(kept) >= MAX_KEPT:
+        del kept[next(iter(kept))]
+    kept[key] = value
+
+
 def _close(closed: Closed, label: Hashable, places: Nodes) -> None:
     if len(places):
         closed.setdefault(label, []).append(places)
-
-
-def counted_class(state: CharacterState) -> CountedClass | None:
-    """The class, if the state reads nothing but a counted class."""
-    machine = state.machine
-    if isinstance(machine, Repetition) and isinstance(machine.inner, Characters):
-        return CountedClass(machine.inner.ranges, machine.low, machine.high)
-    return None
 
 
 def _grouped(state: CharacterState) -> dict[CharacterState, Ranges]:
@@ -454,10 +514,6 @@ def _wide(ranges: Ranges) -> Ranges:
     return tuple((max(low, NOT_ASCII), high) for low, high in ranges if high >= NOT_ASCII)
 
 
-def _bounds(ranges: Iterable[tuple[int, int]]) -> npt.NDArray[np.int64]:
-    return np.array([bound for low, high in ranges for bound in (low, high + 1)], np.int64)
-
-
 def _in_ranges(characters: npt.NDArray[np.integer], ranges: Ranges) -> Flags:
-    found: Flags = np.searchsorted(_bounds(ranges), characters, "right") & 1 == 1
+    found: Flags = np.searchsorted(bounds(ranges), characters, "right") & 1 == 1
     return found

@@ -16,19 +16,25 @@ class LongTokens(NamedTuple):
     Arguments:
         nodes: trie nodes where a text is already long.
         children: pairs of byte and child, of the nodes from the root to them and of themselves.
-        ids: of the tokens.
+        ids: of the tokens, those below a node side by side.
+        below: the bytes of all texts below a node, as bits.
+        begin: where in ``ids`` the tokens below a node begin.
+        end: where they end.
     """
 
     nodes: frozenset[int]
     children: Mapping[int, Sequence[tuple[int, int]]]
     ids: list[int]
+    below: Mapping[int, int]
+    begin: Mapping[int, int]
+    end: Mapping[int, int]
 
 
 def find_long_tokens(trie: TokenTrie, most: int) -> LongTokens:
     """The tokens of more than ``most`` characters."""
     characters = np.zeros(len(trie), np.int32)
-    for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
-        here = slice(begin, end)
+    for level in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
+        here = slice(*level)
         characters[here] = characters[trie.parent[here]] + (trie.byte[here] & 0xC0 != 0x80)
     nodes = np.flatnonzero(characters > most).tolist()
     on_the_way = set(nodes)
@@ -42,5 +48,26 @@ def find_long_tokens(trie: TokenTrie, most: int) -> LongTokens:
                 break
             on_the_way.add(parent)
             child = parent
-    ids = [token for node in nodes for token in trie.token_ids(node)]
-    return LongTokens(frozenset(nodes), children, ids)
+    ids: list[int] = []
+    below: dict[int, int] = {}
+    begin: dict[int, int] = {}
+    end: dict[int, int] = {}
+    long = frozenset(nodes)
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        if node < 0:
+            # Its children have been left.
+            node = ~node
+            end[node] = len(ids)
+            bits = 0
+            for byte, child in children.get(node, ()):
+                bits |= 1 << byte | below[child]
+            below[node] = bits
+            continue
+        if node in long:
+            ids += trie.token_ids(node)
+        begin[node] = len(ids)
+        stack.append(~node)
+        stack += (child for _, child in children.get(node, ()))
+    return LongTokens(long, children, ids, below, begin, end)

@@ -27,6 +27,7 @@ from mlx_structured.automaton.words_lexeme import (
     words_lexeme,
 )
 from mlx_structured.automaton.written_keys import UnwrittenState
+from mlx_structured.languages.characters import ALL, Ranges, normalise
 from mlx_structured.languages.expression import Literals
 from mlx_structured.languages.language import EVERYTHING, Language
 from mlx_structured.languages.shapes import excluded_words
@@ -231,6 +232,13 @@ class EscapeState(LexemeState):
         self.arcs = arcs
         self._spelling = spelling
 
+    @property
+    def characters(self) -> Ranges:
+        """Those that can be written by an escape."""
+        if self._spelling == "any":
+            return ALL
+        return normalise(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
+
     def expand(self) -> Mapping[int, LexemeState]:
         any_spelling = self._spelling == "any"
         named = {**_NAMED_ESCAPES, 0x2F: 0x2F} if any_spelling else _NAMED_ESCAPES
@@ -334,6 +342,14 @@ class PairState(LexemeState):
 
 def _pair_base(high: int) -> int:
     return 0x10000 + ((high - 0xD800) << 10)
+
+
+def escaped_characters(state: LexemeState) -> Ranges:
+    """What an escape that was begun in a plain string may become."""
+    if isinstance(state, EscapeState):
+        return state.characters
+    assert isinstance(state, (HexState, PairState))
+    return normalise((low, high) for low, high, _ in state.arcs)
 
 
 def read_language(lexeme: LexemeState) -> Language | None:

@@ -18,13 +18,9 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 import numpy.typing as npt
 
-from mlx_structured.automaton.character_walk import (
-    CharacterWalk,
-    Flags,
-    Levels,
-    Nodes,
-    counted_class,
-)
+from mlx_structured.automaton.character_loop import counted_class
+from mlx_structured.automaton.character_walk import CharacterWalk
+from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below, walk_levels
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
 from mlx_structured.automaton.names import NameState
@@ -326,6 +322,7 @@ class TokenWalk:
             parts = self._parts.get(exit_node, (exit_node,))
             exits[label] = [part for part in parts if part not in long.nodes]
         stack = [(0, lexeme)]
+        loops: dict[LexemeState, int] = {}
         while stack:
             at, state = stack.pop()
             ways = state.transitions
@@ -337,6 +334,12 @@ class TokenWalk:
                     ids += self._tokens[child]
                     if after.label is not None and self._counts[child]:
                         exits.setdefault(after.label, []).append(child)
+                if after is state and state.label is None:
+                    if state not in loops:
+                        loops[state] = sum(1 << each for each, to in ways.items() if to is state)
+                    if not long.below[child] & ~loops[state]:
+                        ids += long.ids[long.begin[child] : long.end[child]]
+                        continue
                 if not after.stepwise:
                     stack.append((child, after))
         bitmap = self.pack([*ids, *known.ids])
@@ -587,7 +590,7 @@ class TokenWalk:
                 levels = self._levels(plain, node)
             else:
                 levels = walk_whole_trie(self._trie, plain, self._stops)
-            found = CharacterWalk(levels, self._trie, self._node_of_token)
+            found = CharacterWalk(levels, self._trie, self._node_of_token, self._token_ids)
             if len(self._by_characters) >= MAX_CHARACTER_WALKS:
                 del self._by_characters[next(iter(self._by_characters))]
             self._by_characters[key] = found
@@ -595,62 +598,23 @@ class TokenWalk:
 
     def _walk_by_levels(self, lexeme: LexemeState, node: int) -> Reach:
         """All nodes of one depth at once."""
-        states, nodes, at, *_ = self._levels(lexeme, node)
-        inner = self._trie.child_count[nodes] > 0
-        nodes_inside, at_inside = nodes[inner], at[inner]
-        exits = {
-            state.label: nodes_inside[at_inside == number].tolist()
-            for number, state in enumerate(states)
-            if state.label is not None
-        }
+        parts = self._parts.get(node, (node,))
+        states, nodes, at = walk_below(self._trie, parts, lexeme, self._stops)
+        closes = np.array([state.label is not None for state in states])
+        ends = np.flatnonzero(closes.take(at))
+        ends = ends[self._trie.child_count.take(nodes.take(ends)) > 0]
+        exits: dict[Hashable, list[int]] = {}
+        for end, number in zip(nodes[ends].tolist(), at[ends].tolist(), strict=True):
+            exits.setdefault(states[number].label, []).append(end)
         return self._reach([], [self.pack(self._token_ids(nodes))], exits)
 
     def _levels(self, lexeme: LexemeState, node: int, within: Flags | None = None) -> Levels:
         """The nodes below ``node`` that the lexeme reads, maybe out of some, and their states."""
-        trie = self._trie
-        states: list[LexemeState] = [lexeme]
-        index: dict[LexemeState, int] = {lexeme: 0}
-        table = np.full((16, 256), -1, np.int32)
-        expanded = [False]
-        nodes = np.array(self._parts.get(node, (node,)), np.int64)
-        at = np.zeros(len(nodes), np.int64)
-        above = np.full(len(nodes), -1, np.int64)
-        found: list[tuple[Nodes, Nodes, Nodes]] = []
-        starts = [0]
-        while len(nodes):
-            for number in np.flatnonzero(np.bincount(at)).tolist():
-                if expanded[number]:
-                    continue
-                expanded[number] = True
-                if number and self._stops(lexeme, states[number]):
-                    continue
-                for byte, target in states[number].transitions.items():
-                    to = index.get(target)
-                    if to is None:
-                        to = index[target] = len(states)
-                        states.append(target)
-                        expanded.append(False)
-                        if to >= len(table):
-                            table = np.concatenate([table, np.full_like(table, -1)])
-                    table[number, byte] = to
-            counts = trie.child_count[nodes]
-            ends = np.cumsum(counts)
-            children = np.arange(counts.sum())
-            children += np.repeat(trie.first_child[nodes] - (ends - counts), counts)
-            after = table[np.repeat(at, counts), trie.byte[children]]
-            read = after >= 0
-            alive = np.flatnonzero(read if within is None else read & within[children])
-            parents = np.repeat(above, counts)[alive]
-            nodes, at = children[alive], after[alive].astype(np.int64)
-            found.append((nodes, at, parents))
-            above = np.arange(starts[-1], starts[-1] + len(nodes))
-            starts.append(starts[-1] + len(nodes))
-        nodes, at, above = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return Levels(states, nodes, at, above, starts)
+        return walk_levels(self._trie, self._parts.get(node, (node,)), lexeme, self._stops, within)
 
     def _token_ids(self, nodes: Nodes) -> Nodes:
         """The ids of all tokens that end at the nodes."""
-        tokens = self._trie.token[nodes].astype(np.int64)
+        tokens = self._trie.token.take(nodes).astype(np.int64)
         ids = tokens[tokens >= 0]
         if not self._duplicates:
             return ids

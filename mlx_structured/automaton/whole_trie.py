@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mlx_structured.automaton.character_walk import Levels, Nodes
+from mlx_structured.automaton.level_walk import Levels, Nodes
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.vocabulary import TokenTrie
 

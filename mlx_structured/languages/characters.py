@@ -76,6 +76,12 @@ def contains(ranges: Ranges, character: int) -> bool:
     return index >= 0 and character <= ranges[index][1]
 
 
+def overlaps(ranges: Ranges, low: int, high: int) -> bool:
+    """Whether any code point from ``low`` to ``high`` is in the set."""
+    index = bisect_right(ranges, (high, MAX)) - 1
+    return index >= 0 and low <= ranges[index][1]
+
+
 def size(ranges: Ranges) -> int:
     """How many characters the set has."""
     return sum(high - low + 1 for low, high in ranges)

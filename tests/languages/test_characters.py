@@ -39,6 +39,8 @@ def test_the_operations_are_those_of_sets(
     assert members(sets.difference(first, second)) == x - y
     assert sets.complement(sets.complement(first)) == first
     assert sets.size(first) == len(x)
+    for low, high in second:
+        assert sets.overlaps(first, low, high) == bool(x & set(range(low, high + 1)))
     assert all(sets.contains(first, point) is (point in x) for point in range(SMALL + 2))
     for ranges in (first, sets.complement(first), sets.union(first, second)):
         assert all(low <= high for low, high in ranges)
