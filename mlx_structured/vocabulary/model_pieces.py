@@ -8,6 +8,7 @@ long as to serialise it, so they are read as the text of all token ids.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 _IDS_AT_ONCE = 256
@@ -38,8 +39,12 @@ class ModelPieces(NamedTuple):
         return {**self.rest, "model": {**self.rest["model"], "vocab": vocab}}
 
 
-def model_pieces(backend: Any) -> ModelPieces | None:
+def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelPieces | None:
     """Read a ``tokenizers.Tokenizer`` as it is now, whatever file it came from.
+
+    Arguments:
+        backend: the tokenizer.
+        added: id, content, and whether it is special, of each of its added tokens.
 
     ``None`` for another kind of model, for ids with a gap and for pieces with a space in them:
     such tokenizers have to be serialised.
@@ -58,8 +63,8 @@ def model_pieces(backend: Any) -> ModelPieces | None:
         shell.decoder = backend.decoder
     rest = {
         "added_tokens": [
-            {"id": index, "content": token.content, "special": token.special}
-            for index, token in sorted(backend.get_added_tokens_decoder().items())
+            {"id": index, "content": content, "special": special}
+            for index, content, special in sorted(added)
         ],
         "decoder": json.loads(shell.to_str())["decoder"],
         "model": {

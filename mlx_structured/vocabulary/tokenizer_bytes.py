@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mlx_structured.errors import VocabularyError
@@ -78,28 +78,44 @@ def eos_token_ids(tokenizer: Any) -> set[int]:
     return ids
 
 
-def revision(tokenizer: Any) -> Hashable:
-    """Of an unwrapped tokenizer: what can change about its tokens after it was loaded."""
+class Revision(NamedTuple):
+    """What can change about the tokens of a tokenizer after it was loaded.
+
+    Arguments:
+        backend: the identity of the object behind it, if there is one.
+        special_ids: in order.
+        added: id, content, and whether it is special, of each added token.
+    """
+
+    backend: int
+    special_ids: tuple[int, ...]
+    added: tuple[tuple[int, str, bool], ...]
+
+
+def revision(tokenizer: Any) -> Revision | None:
+    """That of an unwrapped tokenizer, ``None`` for one that doesn't change."""
     if hasattr(tokenizer, "id_to_byte_piece"):
         return None
-    return (
-        id(getattr(tokenizer, "backend_tokenizer", None)),
-        tuple(sorted(_special_ids(tokenizer))),
-        tuple(_added_tokens(tokenizer)),
-    )
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    special_ids = tuple(sorted(_special_ids(tokenizer)))
+    return Revision(id(backend), special_ids, tuple(_added_tokens(tokenizer)))
 
 
-def token_source(tokenizer: Any) -> TokenSource:
+def token_source(tokenizer: Any, now: Revision | None) -> TokenSource:
     """How to read the tokens of an unwrapped tokenizer, by what kind of object it is.
+
+    Arguments:
+        tokenizer: the tokenizer.
+        now: its :func:`revision`, which takes long to read.
 
     Raises:
         VocabularyError: for a slow tokenizer of no known kind.
     """
-    if hasattr(tokenizer, "id_to_byte_piece"):
+    if now is None:
         return _known(_tekken_tokens(tokenizer))
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
-        return _fast_source(tokenizer, backend)
+        return _fast_source(now, backend)
     return _known(_slow_tokens(tokenizer))
 
 
@@ -127,10 +143,10 @@ def check_against_decode(tokenizer: Any, tokens: FlatTokens) -> None:
             )
 
 
-def _fast_source(tokenizer: Any, backend: Any) -> TokenSource:
-    special_ids = sorted(_special_ids(tokenizer))
-    special = repr(special_ids).encode()
-    pieces = model_pieces(backend)
+def _fast_source(now: Revision, backend: Any) -> TokenSource:
+    special_ids = now.special_ids
+    special = repr(list(special_ids)).encode()
+    pieces = model_pieces(backend, now.added)
     if pieces is not None:
         return TokenSource(
             (*pieces.content, special), lambda: tokens_from_json(pieces.document(), special_ids)
@@ -201,7 +217,11 @@ def _special_ids(tokenizer: Any) -> set[int]:
 
 
 def _added_tokens(tokenizer: Any) -> list[tuple[int, str, bool]]:
-    added = getattr(tokenizer, "added_tokens_decoder", None)
+    backend: Any = getattr(tokenizer, "backend_tokenizer", None)
+    if hasattr(backend, "get_added_tokens_decoder"):
+        added: Any = backend.get_added_tokens_decoder()
+    else:
+        added = getattr(tokenizer, "added_tokens_decoder", None)
     if not isinstance(added, Mapping):
         return []
     return [(index, token.content, token.special) for index, token in added.items()]

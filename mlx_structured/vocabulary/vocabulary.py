@@ -18,6 +18,7 @@ from mlx_structured.vocabulary import disk_cache
 from mlx_structured.vocabulary.flat_tokens import FlatTokens, flatten
 from mlx_structured.vocabulary.token_trie import TokenTrie, build_token_trie
 from mlx_structured.vocabulary.tokenizer_bytes import (
+    Revision,
     TokenSource,
     check_against_decode,
     eos_token_ids,
@@ -112,7 +113,7 @@ class Vocabulary:
             vocabularies = _prepared.setdefault(inner, {})
             state = (eos, revision(inner))
             if state not in vocabularies:
-                flat, trie = _prepare(inner, eos)
+                flat, trie = _prepare(inner, *state)
                 vocabulary = cls.__new__(cls)
                 vocabulary._fill(flat, trie, eos)
                 check_against_decode(inner, flat)
@@ -154,8 +155,10 @@ class Vocabulary:
         return hash(self.fingerprint)
 
 
-def _prepare(tokenizer: Any, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTrie]:
-    source = token_source(tokenizer)
+def _prepare(
+    tokenizer: Any, eos: tuple[int, ...], now: Revision | None
+) -> tuple[FlatTokens, TokenTrie]:
+    source = token_source(tokenizer, now)
     key = disk_cache.cache_key(*source.content, repr(eos).encode())
     found = disk_cache.load(key)
     if found is None:

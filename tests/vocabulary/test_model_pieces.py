@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from mlx_structured.vocabulary import Vocabulary
 from mlx_structured.vocabulary.model_pieces import model_pieces
-from mlx_structured.vocabulary.tokenizer_bytes import token_source
+from mlx_structured.vocabulary.tokenizer_bytes import revision, token_source
 
 
 def backend(vocab: dict[str, int], **options: Any) -> Tokenizer:
@@ -36,7 +36,7 @@ def test_pieces_are_those_of_the_model_or_not_told(vocab: dict[str, int]) -> Non
     """Gaps, spaces and empty pieces together can look like a vocabulary without any of them."""
     by_id = {index: piece for piece, index in vocab.items()}
     vocab = {piece: index for index, piece in by_id.items()}
-    found = model_pieces(backend(vocab))
+    found = model_pieces(backend(vocab), ())
     is_plain = sorted(by_id) == list(range(len(by_id))) and all(
         piece and " " not in piece for piece in vocab
     )
@@ -50,13 +50,13 @@ def test_pieces_are_those_of_the_model_or_not_told(vocab: dict[str, int]) -> Non
 def test_a_gap_is_found_wherever_it_lies(size: int) -> None:
     for missing in (0, 1, 254, size - 1):
         ids = [index for index in range(size + 1) if index != missing]
-        assert model_pieces(backend({f"p{index}": index for index in ids})) is None
+        assert model_pieces(backend({f"p{index}": index for index in ids}), ()) is None
         # One piece too few, one space too many.
         ids = [index for index in range(size) if index != missing]
         vocab = {f"p{index}": index for index in ids}
         vocab[f"p{ids[0]} x"] = vocab.pop(f"p{ids[0]}")
-        assert model_pieces(backend({**vocab, "far": 10_000})) is None
-    whole = model_pieces(backend({f"p{index}": index for index in range(size)}))
+        assert model_pieces(backend({**vocab, "far": 10_000}), ()) is None
+    whole = model_pieces(backend({f"p{index}": index for index in range(size)}), ())
     assert whole is not None
     assert whole.joined.split(" ") == [f"p{index}" for index in range(size)]
 
@@ -65,7 +65,7 @@ def test_every_change_of_a_tokenizer_object_changes_the_content() -> None:
     def changed(change: Any) -> tuple[bytes, ...]:
         tokenizer = hugging_face({"a": 0, "b": 1, "c": 2})
         change(tokenizer, tokenizer.backend_tokenizer)
-        return token_source(tokenizer).content
+        return token_source(tokenizer, revision(tokenizer)).content
 
     def replace_model(**options: Any) -> Any:
         vocab = options.pop("vocab", {"a": 0, "b": 1, "c": 2})
@@ -110,7 +110,8 @@ def test_what_only_encoding_depends_on_leaves_the_content_alone() -> None:
     plain, other = (hugging_face({"a": 0, "b": 1, "ab": 2}) for _ in range(2))
     other.backend_tokenizer.normalizer = normalizers.Lowercase()
     other.backend_tokenizer.model.dropout = 0.5
-    assert token_source(plain).content == token_source(other).content
+    contents = [token_source(each, revision(each)).content for each in (plain, other)]
+    assert contents[0] == contents[1]
 
 
 def test_a_change_after_the_first_vocabulary_is_seen() -> None:
@@ -136,13 +137,13 @@ def test_a_file_that_changed_on_disk_is_another_vocabulary(tmp_path: Path) -> No
 
 
 def test_other_models_are_serialised() -> None:
-    assert model_pieces(Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))) is None
-    assert model_pieces(Tokenizer(models.Unigram([("a", 0.0)], 0, False))) is None
+    assert model_pieces(Tokenizer(models.WordLevel({"a": 0}, unk_token="a")), ()) is None
+    assert model_pieces(Tokenizer(models.Unigram([("a", 0.0)], 0, False)), ()) is None
 
 
 def test_real_tokenizers_are_read_without_serialising(tokenizer: Any) -> None:
     serialised = json.loads(tokenizer.backend_tokenizer.to_str())
-    found = model_pieces(tokenizer.backend_tokenizer)
+    found = model_pieces(tokenizer.backend_tokenizer, revision(tokenizer).added)
     assert found is not None
     assert found.document()["model"]["vocab"] == serialised["model"]["vocab"]
     assert found.rest["decoder"] == serialised["decoder"]
