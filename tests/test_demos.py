@@ -99,7 +99,7 @@ def test_an_interrupted_demo_ends_in_one_line() -> None:
         stderr=subprocess.PIPE,
         text=True,
         # A shell's background jobs, and what they start, ignore the signal.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     assert demo.stdout is not None
     assert demo.stdout.read(1) == "["
