@@ -235,7 +235,7 @@ class BudgetMasks:
             most = longest * _LONGEST_ESCAPE
         else:
             return None
-        node = self._walk.children(0).get(0x22) if is_quote else 0
+        node = self._walk.nodes.children(0).get(0x22) if is_quote else 0
         if node is None:
             return None
         return self._group(plain, link, node).ceiling + most + 1
@@ -325,10 +325,10 @@ class BudgetMasks:
         self, link: Link, label: Hashable, node: int, captured: Captured, into: Groups
     ) -> None:
         """Add the tokens below ``node`` that go on after the lexeme has ended there."""
-        children = self._walk.children(node)
+        children = self._walk.nodes.children(node)
         is_uncertain = link.is_uncertain and not isinstance(captured, bytes)
         if is_uncertain:
-            into.suspects += self._walk.below(node)
+            into.suspects += self._walk.nodes.below(node)
         for each in link.after(label, captured):
             if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.following):
                 continue

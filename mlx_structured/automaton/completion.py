@@ -163,10 +163,10 @@ class Completions:
         """The tokens that the text goes on with up to ``stop``, and where they end."""
         node: int | None = 0
         for end in range(start, stop):
-            node = self._walk.children(cast("int", node)).get(text[end])
+            node = self._walk.nodes.children(cast("int", node)).get(text[end])
             if node is None:
                 return
-            ids = self._walk.ids(node)
+            ids = self._walk.nodes.tokens[node]
             if ids:
                 yield end + 1, ids[0]
 

@@ -97,7 +97,7 @@ class ForcedTokens:
         reached = advance(state.configurations, text)
         start = 0
         for count, token in enumerate(tokens):
-            node = self._walk.find(text[start:])
+            node = self._walk.nodes.find(text[start:])
             if node is not None and self._guide.goes_on(reached, node):
                 return tokens[:count]
             start += len(self._guide.text(token))

@@ -236,7 +236,7 @@ class Guide:
     ) -> None:
         """Add the tokens below ``node`` that go on after the lexeme has ended there."""
         if link.is_uncertain and not isinstance(captured, bytes):
-            into.suspects += self._walk.below(node)
+            into.suspects += self._walk.nodes.below(node)
         elif isinstance(captured, bytes):
             into.add(self._crossing(link, label, node, captured))
         else:
@@ -248,7 +248,7 @@ class Guide:
 
     def _crossing(self, link: Link, label: Hashable, node: int, captured: Captured) -> Found:
         found = Found()
-        children = self._walk.children(node)
+        children = self._walk.nodes.children(node)
         for each in link.after(label, captured):
             if each.lexeme.label is None and children.keys().isdisjoint(each.lexeme.following):
                 continue

@@ -8,7 +8,6 @@ what tokens have in common after the lexeme is walked once.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
@@ -25,7 +24,8 @@ from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeSt
 from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.string_lexeme import string_body
-from mlx_structured.automaton.token_ids import TokenIds
+from mlx_structured.automaton.token_digits import most_digits
+from mlx_structured.automaton.token_nodes import TokenNodes
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
 from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState, byte_at
@@ -91,21 +91,14 @@ class TokenWalk:
         self.longest = vocabulary.longest
         self.words = (vocabulary.size + 31) // 32
         self._trie = trie
-        self._size = len(trie.byte)
-        self._bytes = trie.byte.tobytes()
-        self._first = trie.first_child.astype(np.int32).data
-        self._counts = trie.child_count.astype(np.int32).data
-        self._subtree = array("q", trie.subtree_size.astype(np.int64).tobytes())
-        self._tokens = TokenIds(trie)
+        self.nodes = TokenNodes(trie)
+        """Where walks go."""
         self._node_of_token = np.full(self.words * 32, -1, np.int64)
         single = trie.token >= 0
         self._node_of_token[trie.token[single]] = np.flatnonzero(single)
         repeated = np.flatnonzero(trie.token < -1).tolist()
         for node in repeated:
-            self._node_of_token[list(self._tokens[node])] = node
-        self._children: list[dict[int, int] | None] = [None] * self._size
-        self._parts: dict[int, tuple[int, ...]] = {}
-        self._merged: dict[tuple[int, ...], int] = {}
+            self._node_of_token[list(self.nodes.tokens[node])] = node
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
         self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
@@ -115,8 +108,7 @@ class TokenWalk:
         self._buffer = np.zeros(self.words * 32, np.bool_)
         self._duplicates = bool(repeated)
         self.memory = 0
-        """Bytes that the walks take, by estimate."""
-        self._nodes_memory = 0
+        """Bytes that the walks take, by estimate, without the nodes."""
         self.generation = 0
         _walks.add(self)
 
@@ -127,91 +119,22 @@ class TokenWalk:
             How often that has happened: the number of a merged node is of one time only.
         """
         most = CACHES.walks // len(_walks)
-        if self.memory > most:
+        if self.nodes.memory + self.memory > most:
             # Walks of lexemes that nobody uses any more are gone already.
-            self.memory = self._nodes_memory + sum(
+            self.memory = sum(
                 _size(reach) for by_node in self._reached.values() for reach in by_node.values()
             )
-            if self.memory > most // 2:
+            if self.nodes.memory + self.memory > most // 2:
                 self._forget()
         return self.generation
 
     def _forget(self) -> None:
         self.generation += 1
-        self.memory = self._nodes_memory = 0
-        self._tokens.clear()
-        del self._subtree[self._size :]
-        self._children = [None] * self._size
-        self._parts.clear()
-        self._merged.clear()
+        self.memory = 0
+        self.nodes.forget()
         self._by_characters.clear()
         self._reached.clear()
         self.arrived.clear()
-
-    def _count(self, memory: int) -> None:
-        """Bytes of a node, by estimate."""
-        self.memory += memory
-        self._nodes_memory += memory
-
-    def children(self, node: int) -> Mapping[int, int]:
-        """Byte -> child node."""
-        found = self._children[node]
-        if found is None:
-            if node < self._size:
-                first, count = self._first[node], self._counts[node]
-                found = dict(
-                    zip(
-                        self._bytes[first : first + count], range(first, first + count), strict=True
-                    )
-                )
-            else:
-                grouped: dict[int, list[int]] = {}
-                for part in self._parts[node]:
-                    for byte, child in self.children(part).items():
-                        grouped.setdefault(byte, []).append(child)
-                found = {byte: self.merge(nodes) for byte, nodes in grouped.items()}
-            self._children[node] = found
-            self._count(100 + 80 * len(found))
-        return found
-
-    def merge(self, nodes: Iterable[int]) -> int:
-        """The node that stands for several."""
-        parts = tuple(sorted({p for node in nodes for p in self._parts.get(node, (node,))}))
-        if len(parts) == 1:
-            return parts[0]
-        node = self._merged.get(parts)
-        if node is None:
-            node = len(self._children)
-            self._count(500 + 40 * len(parts))
-            self._merged[parts] = node
-            self._parts[node] = parts
-            self._children.append(None)
-            self._tokens[node] = tuple(token for part in parts for token in self._tokens[part])
-            self._subtree.append(sum(self._subtree[part] for part in parts))
-        return node
-
-    def below(self, node: int) -> list[int]:
-        """The ids of all tokens that go on from the node."""
-        found: list[int] = []
-        stack = list(self.children(node).values())
-        while stack:
-            each = stack.pop()
-            found += self._tokens[each]
-            stack += self.children(each).values()
-        return found
-
-    def find(self, text: bytes, node: int = 0) -> int | None:
-        """The node of a text below a node; ``None`` if no token goes on with it."""
-        for byte in text:
-            child = (self._children[node] or self.children(node)).get(byte)
-            if child is None:
-                return None
-            node = child
-        return node
-
-    def ids(self, node: int) -> tuple[int, ...]:
-        """The ids of the tokens that end at a node."""
-        return self._tokens[node]
 
     def arrivals(self, lexeme: LexemeState, node: int) -> dict[LexemeState, list[Nodes]]:
         """The ids of the tokens below ``node`` that stay in the lexeme, by the state they lead to.
@@ -233,10 +156,10 @@ class TokenWalk:
                         found.setdefault(target, []).append(ids)
                 continue
             ways = state.transitions
-            for byte, child in self.children(at).items():
+            for byte, child in self.nodes.children(at).items():
                 after = ways.get(byte)
                 if after is not None:
-                    narrow.setdefault(after, []).extend(self._tokens[child])
+                    narrow.setdefault(after, []).extend(self.nodes.tokens[child])
                     stack.append((child, after))
         for state, tokens in narrow.items():
             if tokens:
@@ -282,7 +205,7 @@ class TokenWalk:
             return self._walk_by_levels(lexeme, node)
         if isinstance(lexeme.machine, Language):
             return self._walk_language(lexeme, lexeme.machine, node)
-        if node < self._size and self._subtree[node] > MANY_NODES:
+        if node < self.nodes.size and self.nodes.subtree[node] > MANY_NODES:
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
 
@@ -296,7 +219,7 @@ class TokenWalk:
         language = machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not machine:
             return self._amend(lexeme, self.reach(lexeme.reading(language), node))
-        if node < self._size and self._subtree[node] > MANY_NODES:
+        if node < self.nodes.size and self.nodes.subtree[node] > MANY_NODES:
             if never_fails(machine):
                 return self._walk_to_ends(lexeme, node)
             return self._walk_by_characters(lexeme, node)
@@ -305,7 +228,7 @@ class TokenWalk:
     def _is_wide(self, lexeme: LexemeState, node: int) -> bool:
         if isinstance(lexeme, CharacterState) and isinstance(lexeme.machine, NameState):
             return False
-        below = self._subtree[node]
+        below = self.nodes.subtree[node]
         return below > FEW_NODES and len(lexeme.following) > (WIDE if below < MANY_NODES else 12)
 
     @staticmethod
@@ -319,7 +242,7 @@ class TokenWalk:
         ids: list[int] = []
         exits: dict[Hashable, list[int]] = {}
         for label, exit_node in known.exits:
-            parts = self._parts.get(exit_node, (exit_node,))
+            parts = self.nodes.parts(exit_node)
             exits[label] = [part for part in parts if part not in long.nodes]
         stack = [(0, lexeme)]
         loops: dict[LexemeState, int] = {}
@@ -331,8 +254,8 @@ class TokenWalk:
                 if after is None:
                     continue
                 if child in long.nodes:
-                    ids += self._tokens[child]
-                    if after.label is not None and self._counts[child]:
+                    ids += self.nodes.tokens[child]
+                    if after.label is not None and self.nodes.counts[child]:
                         exits.setdefault(after.label, []).append(child)
                 if after is state and state.label is None:
                     if state not in loops:
@@ -358,29 +281,7 @@ class TokenWalk:
 
     @cached_property
     def _most_digits(self) -> int:
-        """The most digits in a token, where the three of ``e+300`` count as one more."""
-        if any(self._has_digits(sign, 3) for sign in (b"e+", b"e-")):
-            return self.longest
-        trie = self._trie
-        digits = np.zeros(self._size, np.int32)
-        for begin, end in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
-            read = trie.byte[begin:end]
-            here = digits[trie.parent[begin:end]]
-            digits[begin:end] = here + ((read >= 0x30) & (read <= 0x39))
-        return int(digits.max())
-
-    def _has_digits(self, text: bytes, count: int) -> bool:
-        """Whether some token begins with the text and so many digits."""
-        node = self.find(text)
-        nodes = [] if node is None else [node]
-        for _ in range(count):
-            nodes = [
-                child
-                for node in nodes
-                for byte, child in self.children(node).items()
-                if 0x30 <= byte <= 0x39
-            ]
-        return bool(nodes)
+        return most_digits(self._trie, self.nodes)
 
     def _near(self, lexeme: LexemeState) -> LexemeState | None:
         """The state of any string that has read the same, if this one goes on much as that one."""
@@ -395,11 +296,12 @@ class TokenWalk:
         ids: list[int] = []
         bitmaps: list[Bitmap] = []
         exits: dict[Hashable, list[int]] = {}
-        tokens, counts, size = self._tokens, self._counts, self._size
+        nodes = self.nodes
+        tokens, counts, size = nodes.tokens, nodes.counts, nodes.size
         stack = [(node, lexeme)]
         while stack:
             at, state = stack.pop()
-            children = self._children[at] or self.children(at)
+            children = nodes.known[at] or nodes.children(at)
             ways = state.transitions
             shared = ways if len(ways) < len(children) else children
             for byte in shared:
@@ -429,7 +331,7 @@ class TokenWalk:
         self, ids: list[int], bitmaps: list[Bitmap], exits: Mapping[Hashable, list[int]]
     ) -> Reach:
         merged = tuple(
-            (label, self.merge(nodes)) for label, nodes in exits.items() if label is not LAST
+            (label, self.nodes.merge(nodes)) for label, nodes in exits.items() if label is not LAST
         )
         if len(ids) <= MANY_IDS and not bitmaps:
             return Reach(tuple(ids), None, merged)
@@ -442,7 +344,8 @@ class TokenWalk:
     def _walk_words(self, lexeme: WordsState, node: int) -> Reach:
         """Along the texts, as far as there are tokens; what they have in common only once."""
         texts, labels, members = lexeme.words.texts, lexeme.words.labels, lexeme.members
-        tokens = self._tokens
+        nodes = self.nodes
+        tokens = nodes.tokens
         ids: list[int] = []
         exits: dict[Hashable, list[int]] = {}
         stack = [(0, len(members), lexeme.depth, node)]
@@ -455,35 +358,32 @@ class TokenWalk:
                     end = bisect_right(members, byte, low, high, key=byte_at(texts, depth))
                     stack.append((end, high, depth, at))
                     high = end
-                child = (self._children[at] or self.children(at)).get(byte)
+                child = (nodes.known[at] or nodes.children(at)).get(byte)
                 if child is None:
                     break
                 at = child
                 ids += tokens[at]
                 depth += 1
             else:
-                if self._goes_on(at):
+                if self.nodes.goes_on(at):
                     exits.setdefault(labels[members[low]], []).append(at)
         return self._reach(ids, [], exits)
-
-    def _goes_on(self, node: int) -> bool:
-        """Whether some token is longer than those that end here."""
-        return node >= self._size or self._counts[node] > 0
 
     def _walk_other_words(self, lexeme: OtherWordsState, node: int) -> Reach:
         """As any string that has read the same, but for what ends as one of the words."""
         known = self.reach(lexeme.plain, node)
-        ends = [end for rest in lexeme.rests() if (end := self.find(rest, node)) is not None]
+        ends = [end for rest in lexeme.rests() if (end := self.nodes.find(rest, node)) is not None]
         if not ends:
             return known
-        lost = [token for end in ends for token in self._tokens[end]]
-        longer = filter(self._goes_on, ends)
-        lost_exits = {part for end in longer for part in self._parts.get(end, (end,))}
+        lost = [token for end in ends for token in self.nodes.tokens[end]]
+        longer = filter(self.nodes.goes_on, ends)
+        lost_exits = {part for end in longer for part in self.nodes.parts(end)}
         return self._without_some(known, lost, lost_exits, {})
 
     def _difference(self, lexeme: LexemeState, near: LexemeState, node: int) -> Reach:
         """The reach of a state that goes on much as this one, without what this one can't read."""
         known = self.reach(near, node)
+        nodes = self.nodes
         lost: list[int] = []
         lost_exits: set[int] = set()
         exits: dict[Hashable, list[int]] = {}
@@ -491,7 +391,7 @@ class TokenWalk:
         while stack:
             at, state, other = stack.pop()
             other_ways = other.transitions
-            children = self._children[at] or self.children(at)
+            children = nodes.known[at] or nodes.children(at)
             bytes_: Iterable[int] = children
             ways: Mapping[int, LexemeState | None] = NO_TRANSITIONS
             if state is not None and state.base is other:
@@ -507,10 +407,10 @@ class TokenWalk:
                 if after is other_after:
                     continue
                 if after is None:
-                    lost += self._tokens[child]
+                    lost += self.nodes.tokens[child]
                 if other_after.label is not None:
-                    lost_exits.update(self._parts.get(child, (child,)))
-                if self._subtree[child] > 1:
+                    lost_exits.update(self.nodes.parts(child))
+                if self.nodes.subtree[child] > 1:
                     if after is not None and after.label is not None:
                         exits.setdefault(after.label, []).append(child)
                     stack.append((child, after, other_after))
@@ -525,7 +425,7 @@ class TokenWalk:
     ) -> Reach:
         """What is known but for lost tokens and exits, and with other exits beside."""
         for label, exit_node in known.exits:
-            parts = self._parts.get(exit_node, (exit_node,))
+            parts = self.nodes.parts(exit_node)
             rest = exits.setdefault(label, [])
             if lost_exits.isdisjoint(parts):
                 rest.append(exit_node)
@@ -558,7 +458,7 @@ class TokenWalk:
         for state, nodes in reading.left.items():
             inner = [] if state.stepwise else nodes[counts[nodes] > 0].tolist()
             if inner:
-                found = self.reach(state, self.merge(inner))
+                found = self.reach(state, self.nodes.merge(inner))
                 if found.bitmap is not None:
                     bitmaps.append(found.bitmap)
                 if found.ids:
@@ -598,7 +498,7 @@ class TokenWalk:
 
     def _walk_by_levels(self, lexeme: LexemeState, node: int) -> Reach:
         """All nodes of one depth at once."""
-        parts = self._parts.get(node, (node,))
+        parts = self.nodes.parts(node)
         states, nodes, at = walk_below(self._trie, parts, lexeme, self._stops)
         closes = np.array([state.label is not None for state in states])
         ends = np.flatnonzero(closes.take(at))
@@ -610,7 +510,7 @@ class TokenWalk:
 
     def _levels(self, lexeme: LexemeState, node: int, within: Flags | None = None) -> Levels:
         """The nodes below ``node`` that the lexeme reads, maybe out of some, and their states."""
-        return walk_levels(self._trie, self._parts.get(node, (node,)), lexeme, self._stops, within)
+        return walk_levels(self._trie, self.nodes.parts(node), lexeme, self._stops, within)
 
     def _token_ids(self, nodes: Nodes) -> Nodes:
         """The ids of all tokens that end at the nodes."""

@@ -93,7 +93,7 @@ def _read_by_walk(walk: TokenWalk, start: LexemeState) -> Read:
     if reach.bitmap is not None:
         bits = np.unpackbits(reach.bitmap.view(np.uint8), bitorder="little")
         whole |= set(np.flatnonzero(bits).tolist())
-    return Read(whole, {token for _, node in reach.exits for token in walk.below(node)})
+    return Read(whole, {token for _, node in reach.exits for token in walk.nodes.below(node)})
 
 
 def _states(pattern: str, spelling: Spelling) -> Iterator[StringState]:
