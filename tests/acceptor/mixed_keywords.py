@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jsonschema_rs
-from generated_schemas import KEYS, KEYWORDS_OF, SCALARS, URIS, SchemaDrawer
+from generated_schemas import KEYS, KEYWORDS_OF, SCALARS, URIS, SchemaDrawer, random_value
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import InvalidArgument, Unsatisfiable
 from hypothesis.internal.conjecture.utils import many
 from hypothesis_jsonschema import from_schema
 from jsonschema import Draft7Validator
+
+from mlx_structured import UnsatisfiableSchemaError, UnsupportedSchemaError, compile_json_schema
 
 CAN_DRAW = hasattr(many, "more")
 """Whether it can draw objects: it uses an inner part of hypothesis that 6.170 took away."""
@@ -93,3 +96,50 @@ def judged(schema: dict[str, Any]) -> Callable[[Any], bool | None]:
         return valid if valid == other.is_valid(value) else None
 
     return judge
+
+
+class DisagreementError(AssertionError):
+    """The acceptor judges a value otherwise than two validators."""
+
+
+def compare_with_judges(
+    number: int, values_each: int, counts: Counter[str], *, depth: int = 1
+) -> None:
+    """Compare the acceptor with two validators, on the schema of that number.
+
+    Arguments:
+        number: of the schema, see :func:`draw_schema`.
+        values_each: the most values to draw for it; each is changed in up to eight ways.
+        counts: where the values are counted, as valid or invalid, and what can't be compared.
+        depth: of the schema.
+
+    Raises:
+        DisagreementError: with the number, the schema and the value.
+    """
+    schema = draw_schema(number, depth)
+    acceptor = None
+    try:
+        acceptor = compile_json_schema(schema, style="any")
+    except UnsatisfiableSchemaError:
+        counts["unsatisfiable"] += 1
+    except UnsupportedSchemaError as error:
+        if error.keyword != "uniqueItems":  # below "not", and the like
+            raise
+        counts["unsupported"] += 1
+        return
+    is_valid = judged(schema)
+    rng = random.Random(number)
+    drawn_values = draw_values(schema, number, values_each) if acceptor is not None else []
+    for drawn in drawn_values or [random_value(rng, 2) for _ in range(values_each)]:
+        changed = list(mutations(drawn, rng))
+        for value in [drawn, *rng.sample(changed, min(len(changed), 8))]:
+            valid = is_valid(value)
+            if valid is None:
+                counts["judges disagree"] += 1
+                continue
+            text = json.dumps(value)
+            accepted = acceptor is not None and acceptor.accepts(text)
+            if accepted != valid:
+                verdict = "accepted but invalid" if accepted else "valid but refused"
+                raise DisagreementError(f"{verdict}: {text}; schema {number} is {schema}")
+            counts["valid" if valid else "invalid"] += 1
