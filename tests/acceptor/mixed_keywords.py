@@ -87,12 +87,15 @@ def mutations(value: Any, rng: random.Random) -> Iterator[Any]:
 
 
 def judged(schema: dict[str, Any]) -> Callable[[Any], bool | None]:
-    """Whether a value is valid; ``None`` where two validators disagree."""
+    """Whether a value is valid; ``None`` where two validators disagree, or one fails."""
     one = Draft7Validator(schema, format_checker=Draft7Validator.FORMAT_CHECKER)
     other = jsonschema_rs.Draft7Validator(schema, validate_formats=True)
 
     def judge(value: Any) -> bool | None:
-        valid = bool(one.is_valid(value))
+        try:
+            valid = bool(one.is_valid(value))
+        except TypeError:  # jsonschema's additionalItems counts items, which may be a boolean
+            return None
         return valid if valid == other.is_valid(value) else None
 
     return judge
