@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import InvalidArgument, Unsatisfiable
 from hypothesis.internal.conjecture.utils import many
 from hypothesis_jsonschema import from_schema
-from jsonschema import Draft7Validator
+from jsonschema import Draft7Validator, SchemaError
 
 from mlx_structured import UnsatisfiableSchemaError, UnsupportedSchemaError, compile_json_schema
 
@@ -57,7 +57,8 @@ def draw_values(schema: dict[str, Any], number: int, most: int) -> list[Any]:
 
     try:
         keep()
-    except (Unsatisfiable, InvalidArgument, AssertionError):  # its own assertions fail at times
+    except (Unsatisfiable, InvalidArgument, AssertionError, SchemaError):
+        # Its own assertions fail at times, or what it rewrites the schema to isn't one.
         return []
     return list(found.values())
 
