@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+from mlx_structured.automaton.acceptor import LEARNING, Acceptor, advance
 from mlx_structured.automaton.example_document import example_document
+from mlx_structured.automaton.link import Configuration, JoinedLink
 from mlx_structured.compiler import compile_json_schema, find_unsupported
 from mlx_structured.errors import LimitExceededError, UnsatisfiableSchemaError
 from mlx_structured.json_schema.dialects import (
@@ -31,6 +33,14 @@ _LINE = 88
 _NOTHING = object()
 _SHORT = STYLES["compact"]
 _LONG = replace(_SHORT, spelling="any", max_digits=None)
+_BEGINNINGS = {
+    "object": b"{",
+    "array": b"[",
+    "string": b'"',
+    "number": b"-0123456789",
+    "boolean": b"tf",
+    "null": b"n",
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,11 @@ class Report:
             Empty if the schema can't be used: nothing is enforced in part.
         passed_over: annotations, words that no draft knows, and formats that aren't known,
             likewise.
+        alternatives: the JSON types that a whole document may have. Schemas joined by ``anyOf`` and
+            the like are one alternative for each type: they aren't multiplied out. Empty if the
+            schema can't be used.
+        side_by_side: how many readings of the example are followed side by side, where it leaves
+            the most of them open; 1 if it is read in one way throughout, 0 if there is none.
         texts: style -> the example document as that style writes it, for each style asked for that
             has a text of it. Empty if the schema can't be used, or no example was found.
     """
@@ -52,6 +67,8 @@ class Report:
     problems: tuple[str, ...]
     enforced: Mapping[str, int]
     passed_over: Mapping[str, int]
+    alternatives: tuple[str, ...]
+    side_by_side: int
     texts: Mapping[str, str]
 
     @property
@@ -83,16 +100,26 @@ def check_schema(
     dialect = _dialect_of(parsed, find_dialect(default_dialect, ""))
     enforced, passed_over = _count_words(parsed, dialect)
     texts: dict[str, str] = {}
+    alternatives: tuple[str, ...] = ()
+    side_by_side = 0
     if not problems:
         try:
-            texts = _texts(schema, parsed, style, default_dialect)
+            acceptor = _acceptor(schema, style, default_dialect)
         except UnsatisfiableSchemaError as error:
             problems = [str(error)]
+        else:
+            alternatives = _alternatives(acceptor)
+            text, side_by_side = _example(acceptor, parsed)
+            if text is not None:
+                names = list(STYLES) if style is None else [style]
+                texts = {name: _written(text, STYLES[name]) for name in names}
     return Report(
         dialect.name,
         tuple(problems),
         MappingProxyType({} if problems else enforced),
         MappingProxyType(passed_over),
+        alternatives,
+        side_by_side,
         MappingProxyType(texts),
     )
 
@@ -133,21 +160,49 @@ def _dialect_of(schema: Any, outer: Dialect) -> Dialect:
     return DIALECTS.get(str(named).removesuffix("#"), outer)
 
 
-def _texts(schema: str, parsed: Any, style: str | None, default_dialect: str) -> dict[str, str]:
-    """The example in each style. Raises ``UnsatisfiableSchemaError`` if there is no document."""
-    names = list(STYLES) if style is None else [style]
+def _acceptor(schema: str, style: str | None, default_dialect: str) -> Acceptor:
+    """The acceptor that the example is of. Raises ``UnsatisfiableSchemaError``."""
     try:
-        acceptor = compile_json_schema(schema, style=_SHORT, default_dialect=default_dialect)
+        return compile_json_schema(schema, style=_SHORT, default_dialect=default_dialect)
     except UnsatisfiableSchemaError:
         # Only numbers of more digits than the other styles write can make a difference.
         if style != "any":
             raise
-        acceptor = compile_json_schema(schema, style=_LONG, default_dialect=default_dialect)
+        return compile_json_schema(schema, style=_LONG, default_dialect=default_dialect)
+
+
+def _alternatives(acceptor: Acceptor) -> tuple[str, ...]:
+    """The types of the documents, by what they may begin with: a state leads to no dead end."""
+    with LEARNING, acceptor.origin.work:
+        first = {byte for each in acceptor.begin() for byte in each.lexeme.transitions}
+    return tuple(each for each, begin in _BEGINNINGS.items() if not first.isdisjoint(begin))
+
+
+def _example(acceptor: Acceptor, parsed: Any) -> tuple[str | None, int]:
+    """A document, and how many readings of it there are side by side."""
     try:
         text = example_document(acceptor, _required_names(parsed))
+        return text, 0 if text is None else _side_by_side(acceptor, text)
     except LimitExceededError:
-        text = None
-    return {} if text is None else {name: _written(text, STYLES[name]) for name in names}
+        return None, 0
+
+
+def _side_by_side(acceptor: Acceptor, text: str) -> int:
+    """The most readings of the document that go on with the same character."""
+    most = 0
+    with LEARNING, acceptor.origin.work:
+        reached = acceptor.begin()
+        for byte in text.encode():
+            character = bytes([byte])
+            going_on = [each for each in reached if advance([each], character)]
+            most = max(most, sum(map(_places, going_on)))
+            reached = advance(going_on, character)
+    return most
+
+
+def _places(configuration: Configuration) -> int:
+    link = configuration.link
+    return len(link.links) if isinstance(link, JoinedLink) else 1
 
 
 def _required_names(parsed: Any) -> frozenset[str]:
@@ -187,6 +242,9 @@ def format_report(report: Report) -> str:
         words = [f"{_printable(word)} ({times})" for word, times in report.passed_over.items()]
         text = "passed over, as annotations are: " + ", ".join(words)
         lines += ["", *textwrap.wrap(text, _LINE, subsequent_indent="  ", break_on_hyphens=False)]
+    if report.alternatives:
+        types = ", ".join(report.alternatives)
+        lines += ["", f"alternatives at the root: {len(report.alternatives)} ({types})"]
     if report.texts:
         width = max(map(len, report.texts))
         lines += ["", "a document that fits"]
@@ -197,6 +255,8 @@ def format_report(report: Report) -> str:
         chosen = [style for style in report.texts if STYLES[style].whitespace != 0]
         if chosen:
             lines.append(f"one of the texts that {' and '.join(chosen)} may have for it")
+        if report.side_by_side > 1:
+            lines.append(f"up to {report.side_by_side} readings of it are followed side by side")
     elif report.is_supported:
         lines += ["", "no short document that fits was found; this says nothing against the schema"]
     return "\n".join(lines)

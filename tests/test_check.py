@@ -132,6 +132,77 @@ def test_up_to_draft_7_what_stands_beside_a_reference_is_passed_over() -> None:
     assert checked(schema).passed_over == {"$schema": 1, "definitions": 1, "minimum": 1}
 
 
+# The alternatives
+
+JSON_TYPES = ["object", "array", "string", "number", "boolean", "null"]
+TWO_OBJECTS: dict[str, Any] = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {
+                "a": {"type": "array", "items": {"type": items}},
+                "b": {"const": number},
+            },
+            "required": ["a", "b"],
+        }
+        for number, items in enumerate(["number", "string"])
+    ]
+}
+
+
+@settings(deadline=None)
+@given(st.sets(st.sampled_from(JSON_TYPES), min_size=1), st.sets(st.sampled_from(JSON_TYPES)))
+def test_the_alternatives_are_the_types_that_are_left(asked: set[str], but: set[str]) -> None:
+    schema = {"type": sorted(asked), "not": {"type": sorted(but)}} if but else {"type": list(asked)}
+    alternatives = checked(schema, style="compact").alternatives
+    assert list(alternatives) == [each for each in JSON_TYPES if each in asked - but]
+
+
+@pytest.mark.parametrize(
+    ("schema", "alternatives"),
+    [
+        (True, JSON_TYPES),
+        ({"enum": [1, "x", None, 2.5, "y"]}, ["string", "number", "null"]),
+        ({"type": ["string", "integer"], "minLength": 3, "maxLength": 2}, ["number"]),
+        ({"const": False}, ["boolean"]),
+        ({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object"}]}, ["object"]),
+    ],
+)
+def test_a_type_that_no_value_can_have_is_no_alternative(
+    schema: Any, alternatives: list[str]
+) -> None:
+    assert list(checked(schema).alternatives) == alternatives
+
+
+def test_a_schema_that_can_not_be_used_has_no_alternatives() -> None:
+    for schema in (REFUSED, {"enum": []}):
+        report = checked(schema)
+        assert (report.alternatives, report.side_by_side) == ((), 0)
+        assert "alternatives" not in format_report(report)
+
+
+def test_a_value_that_only_one_style_can_write_is_an_alternative_there() -> None:
+    schema = {"type": "integer", "minimum": 10**50}
+    assert checked(schema, style="any").alternatives == ("number",)
+
+
+def test_alternatives_that_the_example_leaves_open_are_counted() -> None:
+    # Both branches begin with an array, and the example's is empty.
+    report = checked(TWO_OBJECTS)
+    assert report.texts["compact"].startswith('{"a":[]')
+    assert report.side_by_side == 2
+    assert "up to 2 readings of it are followed side by side" in format_report(report)
+
+
+def test_what_is_told_apart_at_once_is_one_reading() -> None:
+    report = checked({"anyOf": [CITY, {"type": "array"}, {"type": "string"}]})
+    assert report.side_by_side == 1
+    assert "side by side" not in format_report(report)
+
+
+# The report as a value
+
+
 def test_a_report_can_not_be_changed() -> None:
     report = checked(CITY)
     with pytest.raises(AttributeError):
@@ -311,6 +382,8 @@ def test_the_command_prints_the_whole_report(
         "type            3",
         "",
         "passed over, as annotations are: title (1), x-note (1)",
+        "",
+        "alternatives at the root: 1 (object)",
         "",
         "a document that fits",
         '  spaced    {"name": "aa", "founded": 800}',
