@@ -62,9 +62,10 @@ def compile_json_schema(
         UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
         UnsatisfiableSchemaError: if no value satisfies the schema.
         LimitExceededError: for a schema that takes more than the limits allow.
+        TypeError: for an option of another type.
         ValueError: for an unknown style.
     """
-    check_limits(limits)
+    _check_options(default_dialect, formats, limits)
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
@@ -92,14 +93,25 @@ def find_unsupported(
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
         LimitExceededError: for a schema that takes more than the limits allow.
+        TypeError: for an option of another type.
     """
-    check_limits(limits)
+    _check_options(default_dialect, formats, limits)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
         root = table.root(_parse(schema))
         with Budget(limits):
             return tuple(unsupported_keywords(root))
+
+
+def _check_options(default_dialect: object, formats: object, limits: object) -> None:
+    check_limits(limits)
+    if not isinstance(default_dialect, str):
+        raise TypeError(
+            f"default_dialect is the URI of a metaschema, not a {type(default_dialect).__name__}"
+        )
+    if not isinstance(formats, bool):
+        raise TypeError(f"formats is True or False, not {formats!r}")
 
 
 @contextmanager

@@ -549,7 +549,8 @@ def test_negative_ids_of_a_prompt_are_refused(model, tokenizer, acceptor):
 
 
 @pytest.mark.parametrize(
-    ("limit", "error"), [(None, ValueError), (-2, ValueError), ("9", TypeError), (9.0, TypeError)]
+    ("limit", "error"),
+    [(None, ValueError), (-2, ValueError), ("9", TypeError), (9.0, TypeError), (True, TypeError)],
 )
 def test_what_is_no_number_of_tokens_is_refused(model, tokenizer, limit, error):
     for complete in (True, False):
