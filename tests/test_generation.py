@@ -513,8 +513,35 @@ def test_options_of_the_schema_are_passed_on(model, tokenizer):
     assert generate(model, tokenizer, PROMPT, schema, style="compact").text == '{"a":[1,2]}'
     with pytest.raises(ValueError, match="compile_json_schema"):
         stream_generate(model, tokenizer, PROMPT, compile_json_schema(schema), style="compact")
-    with pytest.raises(TypeError, match="no_such_option"):
-        generate(model, tokenizer, PROMPT, schema, no_such_option=1)
+
+
+@pytest.mark.parametrize("with_draft", [False, True])
+def test_an_option_that_is_not_known_is_refused_at_once(model, tokenizer, with_draft):
+    draft = model if with_draft else None
+    with pytest.raises(TypeError, match=r"'no_such_option' is no option .*sampler"):
+        stream_generate(model, tokenizer, PROMPT, True, draft_model=draft, no_such_option=1)
+    with pytest.raises(TypeError, match="'no_such_option' is no option"):
+        generate(model, tokenizer, PROMPT, True, draft_model=draft, no_such_option=1)
+
+
+@pytest.mark.parametrize("with_draft", [False, True])
+def test_options_of_mlx_lm_are_taken(model, tokenizer, with_draft):
+    options = {
+        "sampler": make_sampler(temp=1.0),
+        "logits_processors": [],
+        "max_kv_size": None if with_draft else 64,
+        "prefill_step_size": 4,
+        "kv_bits": None,
+        "kv_group_size": 32,
+        "quantized_kv_start": 0,
+        "prompt_progress_callback": print,
+        "input_embeddings": None,
+        "num_draft_tokens": 3,
+        "prompt_cache": None,
+    }
+    draft = model if with_draft else None
+    answer = generate(model, tokenizer, PROMPT, {"const": 1}, draft_model=draft, **options)
+    assert answer.value == 1
 
 
 @pytest.mark.parametrize("limit", [11, 14, 40])
