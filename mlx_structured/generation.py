@@ -35,6 +35,7 @@ from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import Registry
 from mlx_structured.decoding import Decoded, decode, tokenizer_encode
 from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer, check_max_tokens
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.processor import LONGEST_DRAFT, LogitBiasProcessor, as_acceptor
 from mlx_structured.prompt_ids import as_ids, check_ids
 from mlx_structured.style import Style
@@ -52,7 +53,7 @@ class StructuredResponse(GenerationResponse):  # type: ignore[misc]
 
     Arguments:
         value: the parsed document, on the last response of a document that is whole.
-        is_complete: whether the text so far is a whole document.
+        is_complete: whether the text so far is a whole document, as far as is known.
         is_forced: whether the token was fed because nothing else could come. Its ``logprobs`` are
             those that the model gave at its place without any mask.
     """
@@ -139,12 +140,13 @@ def stream_generate(
             ``quantized_kv_start``, ``prompt_progress_callback``, ``input_embeddings``, ``stream``
             and, with a ``draft_model``, ``num_draft_tokens``: those of mlx-lm. After an
             interruption a ``prompt_cache`` has the tokens of all responses, and maybe forced ones
-            whose responses were still to come (after an error, maybe the sampled one before them,
-            too); at the end it has EOS, too, if the text is whole.
+            whose responses were still to come; at the end it has EOS, too, if the text is whole.
 
     Raises:
         TokenBudgetError: at once, if ``max_tokens`` is too few for any document that was found.
-        LimitExceededError: at once, if no short document was found, with ``complete``.
+        LimitExceededError: at once, if no short document was found, with ``complete``; or later, if
+            a step takes more than the acceptor's limits allow. Then the text up to there has come
+            before (with a ``draft_model``, all but the tokens of the last draft).
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
         TypeError: at once, for a prompt, ``max_tokens`` or an option of another type, or an option
@@ -274,10 +276,16 @@ def _stream(
             if count == 1:
                 prompt_tps = prompt.size / (time.perf_counter() - start)
                 start = time.perf_counter()
-            follower.take(each.token)
+            try:
+                follower.take(each.token)
+                is_complete = follower.is_complete
+            except LimitExceededError:
+                if not each.is_before_error:
+                    raise
+                is_complete = False
             if each.token not in driver.vocabulary.eos_token_ids:
                 detokenizer.add_token(each.token)
-            if each.is_last:
+            if each.is_last or each.is_before_error:
                 detokenizer.finalize()
             yield StructuredResponse(
                 text=detokenizer.last_segment,
@@ -291,7 +299,7 @@ def _stream(
                 peak_memory=mx.get_peak_memory() / 1e9,
                 finish_reason=_finish_reason(each, driver),
                 value=follower.value if each.is_last else None,
-                is_complete=follower.is_complete,
+                is_complete=is_complete,
                 is_forced=each.is_forced,
             )
 

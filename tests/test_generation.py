@@ -18,12 +18,18 @@ from mlx_lm.generate import GenerationResponse
 from mlx_lm.models import mamba
 from mlx_lm.models.cache import RotatingKVCache, make_prompt_cache
 from mlx_lm.sample_utils import make_logits_processors, make_sampler
+from mlx_lm.tokenizer_utils import (
+    BPEStreamingDetokenizer,
+    NaiveStreamingDetokenizer,
+    TokenizerWrapper,
+)
 from tiny_models import json_tokenizer, tiny_model
 
 import mlx_structured
 from mlx_structured import (
     InvalidTokenError,
     JsonSchemaAcceptorDriver,
+    LimitExceededError,
     TokenBudgetError,
     Vocabulary,
     compile_json_schema,
@@ -404,6 +410,83 @@ def test_an_interruption_inside_the_model_leaves_the_layers_alike(model, tokeniz
     with pytest.raises(KeyboardInterrupt):
         run(Interrupted(), tokenizer, acceptor, prompt_cache=cache)
     assert cache[0].offset == cache[1].offset > len(PROMPT)
+
+
+# Errors on the way
+
+
+class Failing:
+    """A method that gives up at one of its calls, and goes on as it was before that."""
+
+    def __init__(self, monkeypatch, owner, name, at):
+        self.calls = 0
+        method = getattr(owner, name)
+
+        def call(driver, *arguments):
+            self.calls += 1
+            if self.calls == at:
+                raise LimitExceededError("takes too much")
+            return method(driver, *arguments)
+
+        monkeypatch.setattr(owner, name, call)
+
+
+def until_error(stream):
+    """What came before the error."""
+    responses = []
+    with pytest.raises(LimitExceededError, match="takes too much"):
+        for response in stream:
+            responses.append(response)
+    return responses
+
+
+@pytest.mark.parametrize("detokenizer", [NaiveStreamingDetokenizer, BPEStreamingDetokenizer])
+@pytest.mark.parametrize("with_cache", [False, True])
+@pytest.mark.parametrize("at", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("owner", "method"),
+    [(JsonSchemaAcceptorDriver, "select_valid_tokens"), (TokenForcer, "advance")],
+)
+def test_all_of_the_text_comes_before_the_error_of_a_step(
+    *, model, tokenizer, acceptor, monkeypatch, owner, method, at, with_cache, detokenizer
+):
+    full = run(model, tokenizer, acceptor)
+    sampled = [i for i, response in enumerate(full) if not response.is_forced]
+    # A mask is made before a token is sampled, forced text is looked for after that.
+    ends = sampled if method == "select_valid_tokens" else [0, *(i + 1 for i in sampled)]
+    wrapper = TokenizerWrapper(tokenizer._tokenizer, detokenizer)
+    cache = make_prompt_cache(model) if with_cache else None
+    Failing(monkeypatch, owner, method, at)
+    stream = stream_generate(model, wrapper, PROMPT, acceptor, prompt_cache=cache)
+    responses = until_error(stream)
+    assert tokens_of(responses) == tokens_of(full)[: ends[at - 1]]
+    text = "".join(response.text for response in responses)
+    assert text == tokenizer.decode(tokens_of(responses))
+    assert all(each.value is None and each.finish_reason is None for each in responses)
+    if with_cache:
+        assert [each.offset for each in cache] == [len(PROMPT) + len(responses)] * len(cache)
+
+
+@pytest.mark.parametrize("with_cache", [False, True])
+def test_a_token_after_which_it_can_not_go_on_comes_before_the_error(
+    model, tokenizer, acceptor, monkeypatch, with_cache
+):
+    full = run(model, tokenizer, acceptor)
+    third = [i for i, response in enumerate(full) if not response.is_forced][2]
+    cache = make_prompt_cache(model) if with_cache else None
+    advance = JsonSchemaAcceptorDriver.advance_token
+
+    def give_up(driver, token):
+        if driver.token_count == third:
+            raise LimitExceededError("takes too much")
+        advance(driver, token)
+
+    monkeypatch.setattr(JsonSchemaAcceptorDriver, "advance_token", give_up)
+    responses = until_error(stream_generate(model, tokenizer, PROMPT, acceptor, prompt_cache=cache))
+    assert tokens_of(responses) == tokens_of(full)[: third + 1]
+    assert "".join(map(str, responses)) == tokenizer.decode(tokens_of(responses))
+    if with_cache:
+        assert [each.offset for each in cache] == [len(PROMPT) + third + 1] * len(cache)
 
 
 # Budgets

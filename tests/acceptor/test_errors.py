@@ -526,7 +526,7 @@ def test_what_can_not_be_read_exactly_is_refused_with_the_place(
         assert raised.value.pointer == f"http://x/#{pointer}"
 
 
-@pytest.mark.parametrize("digits", [1_000, 4_299])
+@pytest.mark.parametrize("digits", [20, 1_000])
 def test_a_long_number_is_no_obstacle(digits: int) -> None:
     assert compile_json_schema({"const": 10**digits}, style="any").accepts("1" + "0" * digits)
 
