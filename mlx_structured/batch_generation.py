@@ -21,9 +21,10 @@ from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import Registry
 from mlx_structured.decoding import LogitsProcessor, Sampler, greedy, take_chosen
 from mlx_structured.driver import JsonSchemaAcceptorDriver, check_max_tokens
-from mlx_structured.generation import Follower, as_ids
+from mlx_structured.generation import Follower
 from mlx_structured.masks import mask_logits
 from mlx_structured.processor import as_acceptor
+from mlx_structured.prompt_ids import as_ids, check_ids
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
 
@@ -111,7 +112,7 @@ def batch_generate(
 
     Raises:
         ValueError: if there aren't as many schemas as prompts, or as many ``max_tokens``, or one
-            of these isn't positive.
+            of these isn't positive, or for a prompt with token ids that the model doesn't have.
         TypeError: for one schema in place of a list, or a prompt or ``max_tokens`` of another type.
         TokenBudgetError, LimitExceededError, SchemaError, UnsupportedSchemaError,
         UnsatisfiableSchemaError, VocabularyError: as ``stream_generate``, before any generation.
@@ -136,6 +137,9 @@ def batch_generate(
         vocabulary = Vocabulary.from_tokenizer(tokenizer)
     if not isinstance(tokenizer, TokenizerWrapper):
         tokenizer = TokenizerWrapper(tokenizer, eos_token_ids=vocabulary.eos_token_ids)
+    ids = [as_ids(tokenizer, prompt) for prompt in prompts]
+    for each_prompt in ids:
+        check_ids(each_prompt, model)
     acceptors: dict[int, Acceptor] = {}
     for each in schemas_or_acceptors:
         if id(each) not in acceptors:
@@ -159,7 +163,7 @@ def batch_generate(
     )
     try:
         uids = generator.insert(
-            [cast("list[int]", as_ids(tokenizer, prompt).tolist()) for prompt in prompts],
+            [cast("list[int]", each_prompt.tolist()) for each_prompt in ids],
             limits,
             caches=prompt_caches,
             samplers=[row.sample for row in rows],

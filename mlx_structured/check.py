@@ -15,6 +15,7 @@ from typing import Any
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor, advance
 from mlx_structured.automaton.example_document import example_document
+from mlx_structured.automaton.link import Configuration, JoinedLink
 from mlx_structured.compiler import compile_json_schema, find_unsupported
 from mlx_structured.errors import LimitExceededError, UnsatisfiableSchemaError
 from mlx_structured.json_schema.dialects import (
@@ -30,17 +31,16 @@ from mlx_structured.style import STYLES, Style
 
 _LINE = 88
 _NOTHING = object()
-_BEGINNINGS = {
-    "object": frozenset(b"{"),
-    "array": frozenset(b"["),
-    "string": frozenset(b'"'),
-    "number": frozenset(b"-0123456789"),
-    "boolean": frozenset(b"tf"),
-    "null": frozenset(b"n"),
-}
-"""JSON type -> the bytes with which its texts begin."""
 _SHORT = STYLES["compact"]
 _LONG = replace(_SHORT, spelling="any", max_digits=None)
+_BEGINNINGS = {
+    "object": b"{",
+    "array": b"[",
+    "string": b'"',
+    "number": b"-0123456789",
+    "boolean": b"tf",
+    "null": b"n",
+}
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,11 @@ class Report:
             Empty if the schema can't be used: nothing is enforced in part.
         passed_over: annotations, words that no draft knows, and formats that aren't known,
             likewise.
-        alternatives: the JSON types with which a document may begin. What else a schema leaves
-            open is decided as the text comes, and isn't listed in advance.
-        readings: how many alternatives are read side by side at most while the example is
-            written; ``None`` if no example was found.
+        alternatives: the JSON types that a whole document may have. Schemas joined by ``anyOf`` and
+            the like are one alternative for each type: they aren't multiplied out. Empty if the
+            schema can't be used.
+        side_by_side: how many readings of the example are followed side by side, where it leaves
+            the most of them open; 1 if it is read in one way throughout, 0 if there is none.
         texts: style -> the example document as that style writes it, for each style asked for that
             has a text of it. Empty if the schema can't be used, or no example was found.
     """
@@ -67,7 +68,7 @@ class Report:
     enforced: Mapping[str, int]
     passed_over: Mapping[str, int]
     alternatives: tuple[str, ...]
-    readings: int | None
+    side_by_side: int
     texts: Mapping[str, str]
 
     @property
@@ -100,25 +101,25 @@ def check_schema(
     enforced, passed_over = _count_words(parsed, dialect)
     texts: dict[str, str] = {}
     alternatives: tuple[str, ...] = ()
-    readings = None
+    side_by_side = 0
     if not problems:
         try:
             acceptor = _acceptor(schema, style, default_dialect)
-            alternatives = _alternatives(acceptor)
-            text = _example(acceptor, parsed)
-            if text is not None:
-                readings = _most_readings(acceptor, text)
-                names = list(STYLES) if style is None else [style]
-                texts = {name: _written(text, STYLES[name]) for name in names}
         except UnsatisfiableSchemaError as error:
             problems = [str(error)]
+        else:
+            alternatives = _alternatives(acceptor)
+            text, side_by_side = _example(acceptor, parsed)
+            if text is not None:
+                names = list(STYLES) if style is None else [style]
+                texts = {name: _written(text, STYLES[name]) for name in names}
     return Report(
         dialect.name,
         tuple(problems),
         MappingProxyType({} if problems else enforced),
         MappingProxyType(passed_over),
         alternatives,
-        readings,
+        side_by_side,
         MappingProxyType(texts),
     )
 
@@ -160,7 +161,7 @@ def _dialect_of(schema: Any, outer: Dialect) -> Dialect:
 
 
 def _acceptor(schema: str, style: str | None, default_dialect: str) -> Acceptor:
-    """The acceptor of compact texts. Raises ``UnsatisfiableSchemaError`` if there is none."""
+    """The acceptor that the example is of. Raises ``UnsatisfiableSchemaError``."""
     try:
         return compile_json_schema(schema, style=_SHORT, default_dialect=default_dialect)
     except UnsatisfiableSchemaError:
@@ -171,27 +172,37 @@ def _acceptor(schema: str, style: str | None, default_dialect: str) -> Acceptor:
 
 
 def _alternatives(acceptor: Acceptor) -> tuple[str, ...]:
-    """The types that a document of the acceptor may have."""
-    first = frozenset(byte for each in acceptor.begin() for byte in each.lexeme.following)
-    return tuple(name for name, beginnings in _BEGINNINGS.items() if first & beginnings)
-
-
-def _example(acceptor: Acceptor, parsed: Any) -> str | None:
-    try:
-        return example_document(acceptor, _required_names(parsed))
-    except LimitExceededError:
-        return None
-
-
-def _most_readings(acceptor: Acceptor, text: str) -> int:
-    """The most configurations side by side after a byte of a text."""
+    """The types of the documents, by what they may begin with: a state leads to no dead end."""
     with LEARNING, acceptor.origin.work:
-        configurations = acceptor.begin()
-        most = 0
+        first = {byte for each in acceptor.begin() for byte in each.lexeme.transitions}
+    return tuple(each for each, begin in _BEGINNINGS.items() if not first.isdisjoint(begin))
+
+
+def _example(acceptor: Acceptor, parsed: Any) -> tuple[str | None, int]:
+    """A document, and how many readings of it there are side by side."""
+    try:
+        text = example_document(acceptor, _required_names(parsed))
+        return text, 0 if text is None else _side_by_side(acceptor, text)
+    except LimitExceededError:
+        return None, 0
+
+
+def _side_by_side(acceptor: Acceptor, text: str) -> int:
+    """The most readings of the document that go on with the same character."""
+    most = 0
+    with LEARNING, acceptor.origin.work:
+        reached = acceptor.begin()
         for byte in text.encode():
-            configurations = advance(configurations, bytes((byte,)))
-            most = max(most, len(configurations))
+            character = bytes([byte])
+            going_on = [each for each in reached if advance([each], character)]
+            most = max(most, sum(map(_places, going_on)))
+            reached = advance(going_on, character)
     return most
+
+
+def _places(configuration: Configuration) -> int:
+    link = configuration.link
+    return len(link.links) if isinstance(link, JoinedLink) else 1
 
 
 def _required_names(parsed: Any) -> frozenset[str]:
@@ -232,10 +243,8 @@ def format_report(report: Report) -> str:
         text = "passed over, as annotations are: " + ", ".join(words)
         lines += ["", *textwrap.wrap(text, _LINE, subsequent_indent="  ", break_on_hyphens=False)]
     if report.alternatives:
-        types = f"{len(report.alternatives)} to begin with ({', '.join(report.alternatives)})"
-        lines += ["", f"alternatives: {types}"]
-        if report.readings is not None:
-            lines.append(f"read side by side within the example, at most: {report.readings}")
+        types = ", ".join(report.alternatives)
+        lines += ["", f"alternatives at the root: {len(report.alternatives)} ({types})"]
     if report.texts:
         width = max(map(len, report.texts))
         lines += ["", "a document that fits"]
@@ -246,6 +255,8 @@ def format_report(report: Report) -> str:
         chosen = [style for style in report.texts if STYLES[style].whitespace != 0]
         if chosen:
             lines.append(f"one of the texts that {' and '.join(chosen)} may have for it")
+        if report.side_by_side > 1:
+            lines.append(f"up to {report.side_by_side} readings of it are followed side by side")
     elif report.is_supported:
         lines += ["", "no short document that fits was found; this says nothing against the schema"]
     return "\n".join(lines)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
 from typing import Any
 
 import referencing
@@ -20,13 +17,13 @@ from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.number_lexeme import few_numbers, number_lexeme
 from mlx_structured.errors import (
     LimitExceededError,
-    SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
 from mlx_structured.json_schema.dialects import DRAFT202012, Dialect, Dialects, find_dialect
 from mlx_structured.json_schema.nodes import Node, NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
+from mlx_structured.json_schema.schema_text import parse_schema
 from mlx_structured.json_schema.support import check_support, unsupported_keywords
 from mlx_structured.languages.number_set import NumberSet
 from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits, check_limits
@@ -62,14 +59,15 @@ def compile_json_schema(
         UnsupportedSchemaError: for a keyword that isn't enforced, with keyword and pointer.
         UnsatisfiableSchemaError: if no value satisfies the schema.
         LimitExceededError: for a schema that takes more than the limits allow.
+        TypeError: for an option of another type.
         ValueError: for an unknown style.
     """
-    check_limits(limits)
+    _check_options(default_dialect, formats, limits)
     written = get_style(style)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
-        return _compile(_parse(schema), written, table, limits)
+        return _compile(parse_schema(schema), written, table, limits)
 
 
 def find_unsupported(
@@ -92,14 +90,25 @@ def find_unsupported(
     Raises:
         SchemaError: for a schema that isn't valid, or not JSON.
         LimitExceededError: for a schema that takes more than the limits allow.
+        TypeError: for an option of another type.
     """
-    check_limits(limits)
+    _check_options(default_dialect, formats, limits)
     dialect = find_dialect(default_dialect, "")
     with _bounded_nesting():
         table = NodeTable(_registry(registry, dialect), dialect, formats=formats)
-        root = table.root(_parse(schema))
+        root = table.root(parse_schema(schema))
         with Budget(limits):
             return tuple(unsupported_keywords(root))
+
+
+def _check_options(default_dialect: object, formats: object, limits: object) -> None:
+    check_limits(limits)
+    if not isinstance(default_dialect, str):
+        raise TypeError(
+            f"default_dialect is the URI of a metaschema, not a {type(default_dialect).__name__}"
+        )
+    if not isinstance(formats, bool):
+        raise TypeError(f"formats is True or False, not {formats!r}")
 
 
 @contextmanager
@@ -143,37 +152,6 @@ def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:
     return NormalForm(table, root, has_text, listed)
 
 
-def _parse(schema: object) -> Any:
-    """The schema as JSON has it: what the caller does to the dict later doesn't reach it."""
-    if not isinstance(schema, (str, Mapping, bool)):
-        raise SchemaError(f"a schema is an object or a boolean, not a {type(schema).__name__}")
-    try:
-        text = schema if isinstance(schema, str) else _ENCODER.encode(_plain(schema))
-        parsed = _DECODER.decode(text)
-    except (TypeError, ValueError) as error:
-        raise SchemaError(f"not JSON: {error}") from error
-    if not isinstance(parsed, (dict, bool)):
-        raise SchemaError(f"a schema is an object or a boolean, not a {type(parsed).__name__}")
-    return parsed
-
-
-def _plain(schema: Mapping[str, Any] | bool) -> object:
-    return schema if isinstance(schema, bool) else dict(schema)
-
-
-def _exact(text: str) -> float:
-    number = float(text)
-    if not isfinite(number):
-        raise ValueError(f"the number {text} is out of range")
-    if Decimal(text) != Decimal(repr(number)):
-        raise ValueError(f"the number {text} has more digits than a double keeps")
-    return number
-
-
-_ENCODER = json.JSONEncoder(allow_nan=False)
-_DECODER = json.JSONDecoder(parse_float=_exact, parse_constant=_exact)
-
-
 def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Registry[Any]:
     metaschemas: referencing.Registry[Any] = METASCHEMAS
     if registry is None:
@@ -184,7 +162,7 @@ def _registry(registry: Registry | None, dialect: Dialect) -> referencing.Regist
         raise TypeError(
             f"a registry is a mapping of URI to schema, not a {type(registry).__name__}"
         )
-    documents = {uri: _parse(schema) for uri, schema in registry.items()}
+    documents = {uri: parse_schema(schema, uri) for uri, schema in registry.items()}
     by_name = {schema["$id"]: schema for schema in documents.values() if _has_name(schema)}
     opaque = {uri: referencing.Resource.opaque(of) for uri, of in {**by_name, **documents}.items()}
     dialects = Dialects(dialect)

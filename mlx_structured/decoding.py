@@ -21,7 +21,7 @@ from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import does_model_support_input_embeddings
 
 from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer
-from mlx_structured.errors import InvalidTokenError
+from mlx_structured.errors import InvalidTokenError, LimitExceededError, StructuredError
 from mlx_structured.masks import mask_logits
 from mlx_structured.vocabulary import Vocabulary
 
@@ -42,12 +42,22 @@ class Decoded(NamedTuple):
             that the model gave at that place without any mask.
         is_forced: whether it wasn't sampled.
         is_last: whether the generation ends with it.
+        is_before_error: whether an error comes next.
     """
 
     token: int
     logprobs: mx.array
     is_forced: bool
-    is_last: bool
+    is_last: bool = False
+    is_before_error: bool = False
+
+
+def _decoded(sampled: Decoded | None, forced: list[int], rows: list[mx.array]) -> list[Decoded]:
+    """A sampled token and the forced ones after it, with the logits that the model gave there."""
+    found = [] if sampled is None else [sampled]
+    for token, row in zip(forced, rows, strict=False):
+        found.append(Decoded(token, row - mx.logsumexp(row), is_forced=True))
+    return found
 
 
 def greedy(logprobs: mx.array) -> mx.array:
@@ -202,8 +212,10 @@ def decode(
     The arguments are those of ``mlx_lm.generate.generate_step``, with a driver at its start and
     its forcer. It ends after an EOS, after ``max_tokens``, or where only EOS could follow; then no
     EOS is sampled. A ``prompt_cache`` of the caller's has been fed the prompt and every token
-    whose response is out, forced ones maybe ahead of their responses (and the sampled one before
-    them, where an error ends it); at the end all of them and, if the document is complete, EOS.
+    whose response is out, forced ones maybe ahead of their responses; at the end all of them and,
+    if the document is complete, EOS.
+
+    Before an error of this package all tokens come that there are up to it.
     """
     _check_prompt(model, prompt, input_embeddings)
     cache = prompt_cache
@@ -230,38 +242,60 @@ def decode(
         token, embedding = runner.prefill(prompt, input_embeddings, progress)
     while True:
         forced: list[int] = []
-        if not driver.is_at_end:
-            forced = forcer.advance(None if max_tokens < 0 else max_tokens - count)
-            count += len(forced)
-        # An empty document has a response, too: that of EOS.
-        if (driver.is_at_end and driver.token_count) or count == max_tokens:
-            break
-        with mx.stream(stream):
-            rows, logits = runner.feed(token, embedding, forced)
-            # In this order the device is busy while the mask is made here.
-            mx.async_eval(logits)  # type: ignore[no-untyped-call]
-            bitmap = driver.select_valid_tokens()
-            if processors:
-                context = mx.concatenate([context, mx.array(forced, context.dtype)])
-            for processor in processors:
-                logits = processor(context, logits)
-            logits = mask_logits(logits, bitmap)
-            logprobs = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
-            chosen = sampler(logprobs)
-            mx.async_eval(chosen, logprobs)  # type: ignore[no-untyped-call]
-        if sampled is not None:
-            yield sampled
-        for each, row in zip(forced, rows, strict=True):
-            yield Decoded(each, row - mx.logsumexp(row), is_forced=True, is_last=False)
+        rows: list[mx.array] | None = None
+        failure: StructuredError | None = None
+        try:
+            if not driver.is_at_end:
+                forced = forcer.advance(None if max_tokens < 0 else max_tokens - count)
+                count += len(forced)
+            # An empty document has a response, too: that of EOS.
+            if (driver.is_at_end and driver.token_count) or count == max_tokens:
+                break
+            with mx.stream(stream):
+                rows, logits = runner.feed(token, embedding, forced)
+                # In this order the device is busy while the mask is made here.
+                mx.async_eval(logits)  # type: ignore[no-untyped-call]
+                bitmap = driver.select_valid_tokens()
+                if processors:
+                    context = mx.concatenate([context, mx.array(forced, context.dtype)])
+                for processor in processors:
+                    logits = processor(context, logits)
+                logits = mask_logits(logits, bitmap)
+                logprobs = logits - mx.logsumexp(logits, axis=-1, keepdims=True)
+                chosen = sampler(logprobs)
+                mx.async_eval(chosen, logprobs)  # type: ignore[no-untyped-call]
+        except StructuredError as error:
+            failure = error
+        if failure is not None:
+            with mx.stream(stream):
+                if rows is None and (forced or prompt_cache is not None):
+                    rows, _ = runner.feed(token, embedding, forced)
+                if prompt_cache is not None:
+                    runner.evaluate()
+            pending = _decoded(sampled, forced, rows or [])
+            yield from pending[:-1]
+            for last in pending[-1:]:
+                yield last._replace(is_before_error=True)
+            raise failure
+        yield from _decoded(sampled, forced, rows or [])
         chosen_token = int(np.array(chosen).item())
-        take_chosen(driver, chosen_token)
         if sampled is None:
             progress(total, total)
+        sampled = Decoded(chosen_token, logprobs.squeeze(0), is_forced=False)
+        token, embedding = chosen.reshape(1).astype(mx.uint32), None
+        try:
+            take_chosen(driver, chosen_token)
+        except LimitExceededError:
+            # The mask allowed it, so it belongs to the text.
+            if prompt_cache is not None:
+                with mx.stream(stream):
+                    runner.feed(token, None, [])
+                    runner.evaluate()
+            yield sampled._replace(is_before_error=True)
+            raise
         count += 1
         if count % 256 == 0:
             mx.clear_cache()
-        sampled = Decoded(chosen_token, logprobs.squeeze(0), is_forced=False, is_last=False)
-        token, embedding = chosen.reshape(1).astype(mx.uint32), None
         if processors:
             context = mx.concatenate([context, token.astype(context.dtype)])
     rows = []
@@ -274,11 +308,9 @@ def decode(
                 runner.evaluate()
     if sampled is None:
         progress(total, total)
-    else:
-        yield sampled._replace(is_last=not forced)
-    for index, (each, row) in enumerate(zip(forced, rows, strict=False), 1):
-        ends = index == len(forced)
-        yield Decoded(each, row - mx.logsumexp(row), is_forced=True, is_last=ends)
+    *others, last = _decoded(sampled, forced, rows)
+    yield from others
+    yield last._replace(is_last=True)
 
 
 def _check_prompt(model: Any, prompt: mx.array, embeddings: mx.array | None) -> None:

@@ -80,10 +80,17 @@ def check_max_tokens(max_tokens: object) -> int | None:
     """The limit as an ``int``. Raises ``TypeError`` for what isn't a whole number or ``None``."""
     if max_tokens is None:
         return None
+    return _whole_number(max_tokens, "max_tokens is a whole number of tokens")
+
+
+def _whole_number(value: object, what: str) -> int:
+    """The value as an ``int``. Raises ``TypeError`` for any other kind of number, and a bool."""
     try:
-        return operator.index(max_tokens)  # type: ignore[arg-type]
+        if not isinstance(value, bool):
+            return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"max_tokens is a whole number of tokens, not {max_tokens!r}") from None
+        pass
+    raise TypeError(f"{what}, not {value!r} of type {type(value).__name__}")
 
 
 class JsonSchemaAcceptorDriver:
@@ -184,10 +191,17 @@ class JsonSchemaAcceptorDriver:
     def advance_token(self, token_id: int) -> None:
         """Go on with a token.
 
+        Arguments:
+            token_id: a whole number, of numpy too.
+
         Raises:
             InvalidTokenError: if the token isn't allowed; the driver stays where it was.
             LimitExceededError: as :meth:`select_valid_tokens`.
+            TypeError: for what isn't a whole number.
         """
+        if type(token_id) is not int:
+            # A float or a bool would be found as the number that it equals.
+            token_id = _whole_number(token_id, "a token id is a whole number")
         state = self._states[-1]
         following = state.next.get(token_id)
         if following is None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 
 class StructuredError(Exception):
-    """Base of all errors raised by this package."""
+    """Base of all errors raised by this package.
+
+    The message can be printed wherever it has come from: a lone surrogate, which a name in a schema
+    may have and UTF-8 hasn't, is written as ``\\udXXX``.
+    """
+
+    def __str__(self) -> str:
+        return _printable(super().__str__())
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class PatternError(StructuredError, ValueError):
@@ -76,7 +87,7 @@ class LimitExceededError(StructuredError, RuntimeError):
         if advice is None:
             advice = f"simplify it, or allow more with Limits({self.limit}=...)"
         place = f" at {self.pointer}" if self.pointer else ""
-        return f"{what}{place} {self.reason}; {advice}"
+        return _printable(f"{what}{place} {self.reason}; {advice}")
 
     def locate(self, keyword: str, pointer: str) -> None:
         """Say which keyword asks for the work, unless a more exact place is known already."""

@@ -14,25 +14,37 @@ They take what mlx-lm's functions of these names take, and a schema. What is dif
 
 from __future__ import annotations
 
-import operator
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import mlx.core as mx
 import mlx_lm
-from mlx_lm.generate import GenerationResponse, generation_stream, wired_limit
+from mlx_lm.generate import (
+    GenerationResponse,
+    generation_stream,
+    speculative_generate_step,
+    wired_limit,
+)
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_structured.automaton.acceptor import Acceptor
 from mlx_structured.compiler import Registry
 from mlx_structured.decoding import Decoded, decode, tokenizer_encode
 from mlx_structured.driver import JsonSchemaAcceptorDriver, TokenForcer, check_max_tokens
+from mlx_structured.errors import LimitExceededError
 from mlx_structured.processor import LONGEST_DRAFT, LogitBiasProcessor, as_acceptor
+from mlx_structured.prompt_ids import as_ids, check_ids
 from mlx_structured.style import Style
 from mlx_structured.vocabulary import Vocabulary
+
+_OPTIONS = {
+    name for name, each in signature(decode).parameters.items() if each.kind is each.KEYWORD_ONLY
+} - {"max_tokens"} | {"num_draft_tokens"}
+"""What ``stream_generate`` passes on."""
 
 
 @dataclass
@@ -41,7 +53,7 @@ class StructuredResponse(GenerationResponse):  # type: ignore[misc]
 
     Arguments:
         value: the parsed document, on the last response of a document that is whole.
-        is_complete: whether the text so far is a whole document.
+        is_complete: whether the text so far is a whole document, as far as is known.
         is_forced: whether the token was fed because nothing else could come. Its ``logprobs`` are
             those that the model gave at its place without any mask.
     """
@@ -128,18 +140,22 @@ def stream_generate(
             ``quantized_kv_start``, ``prompt_progress_callback``, ``input_embeddings``, ``stream``
             and, with a ``draft_model``, ``num_draft_tokens``: those of mlx-lm. After an
             interruption a ``prompt_cache`` has the tokens of all responses, and maybe forced ones
-            whose responses were still to come (after an error, maybe the sampled one before them,
-            too); at the end it has EOS, too, if the text is whole.
+            whose responses were still to come; at the end it has EOS, too, if the text is whole.
 
     Raises:
         TokenBudgetError: at once, if ``max_tokens`` is too few for any document that was found.
-        LimitExceededError: at once, if no short document was found, with ``complete``.
+        LimitExceededError: at once, if no short document was found, with ``complete``; or later, if
+            a step takes more than the acceptor's limits allow. Then the text up to there has come
+            before (with a ``draft_model``, all but the tokens of the last draft).
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
-        TypeError: for a prompt, ``max_tokens`` or an option of another type.
-        ValueError: for ``max_tokens=0``, an empty prompt, an option of the schema beside an
-            acceptor, or ``num_draft_tokens`` out of range.
+        TypeError: at once, for a prompt, ``max_tokens`` or an option of another type, or an option
+            that isn't known.
+        ValueError: for ``max_tokens=0``, an empty prompt, a prompt with token ids that the model
+            doesn't have, an option of the schema beside an acceptor, or ``num_draft_tokens`` out of
+            range.
     """
+    _check_options(kwargs, with_draft=draft_model is not None)
     limit = check_max_tokens(max_tokens)
     if limit is None or limit == 0 or limit < -1:
         raise ValueError(f"max_tokens must not be {limit}; -1 is for no limit")
@@ -159,6 +175,9 @@ def stream_generate(
     if not isinstance(tokenizer, TokenizerWrapper):
         tokenizer = TokenizerWrapper(tokenizer, eos_token_ids=vocabulary.eos_token_ids)
     ids = as_ids(tokenizer, prompt)
+    if kwargs.get("input_embeddings") is None:
+        for each in (model, draft_model):
+            check_ids(ids, each)
     if draft_model is not None:
         drafted = kwargs.get("num_draft_tokens", 1)
         if not 1 <= drafted <= LONGEST_DRAFT:
@@ -170,6 +189,27 @@ def stream_generate(
     kwargs.pop("num_draft_tokens", None)
     kwargs["max_tokens"] = max_tokens
     return _stream(model, tokenizer, ids, driver, kwargs)
+
+
+def _check_options(options: Mapping[str, Any], *, with_draft: bool) -> None:
+    """Raise ``TypeError`` for options that the loop doesn't take, before anything is done."""
+    known = set(_OPTIONS)
+    if with_draft:
+        # mlx-lm passes over the first two, and refuses the third one by name.
+        known &= {
+            "max_kv_size",
+            "prompt_progress_callback",
+            "input_embeddings",
+            *signature(mlx_lm.stream_generate).parameters,
+            *signature(speculative_generate_step).parameters,
+        }
+    unknown = sorted(options.keys() - known)
+    if unknown:
+        raise TypeError(
+            f"{unknown[0]!r} is no option of a generation"
+            f"{' with a draft_model' if with_draft else ''}; those of mlx-lm are "
+            f"{', '.join(sorted(known))}"
+        )
 
 
 def generate(
@@ -217,40 +257,6 @@ def generate(
     return response
 
 
-def as_ids(tokenizer: TokenizerWrapper, prompt: str | mx.array | list[int]) -> mx.array:
-    """The token ids of a prompt, as mlx-lm takes them.
-
-    Raises:
-        TypeError: for what is neither text nor a flat list or array of token ids.
-    """
-    if isinstance(prompt, mx.array):
-        if prompt.ndim != 1 or not mx.issubdtype(prompt.dtype, mx.integer):
-            raise TypeError(
-                f"a prompt is text or a 1-D array of token ids, not {prompt.dtype} of shape "
-                f"{prompt.shape}"
-            )
-        return prompt
-    if not isinstance(prompt, str):
-        try:
-            ids = [operator.index(each) for each in prompt]
-        except TypeError:
-            raise TypeError(
-                "a prompt is text or a flat list of token ids, as tokenizer.encode and "
-                f"tokenizer.apply_chat_template return them, not {_shortened(prompt)}"
-            ) from None
-        if any(each < 0 for each in ids):
-            raise ValueError(f"a prompt has no negative token ids: {min(ids)}")
-        return mx.array(ids, mx.uint32)
-    bos = tokenizer.bos_token
-    with_special = bos is None or not prompt.startswith(bos)
-    return mx.array(tokenizer.encode(prompt, add_special_tokens=with_special), mx.uint32)
-
-
-def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
 def _stream(
     model: Any,
     tokenizer: TokenizerWrapper,
@@ -270,10 +276,16 @@ def _stream(
             if count == 1:
                 prompt_tps = prompt.size / (time.perf_counter() - start)
                 start = time.perf_counter()
-            follower.take(each.token)
+            try:
+                follower.take(each.token)
+                is_complete = follower.is_complete
+            except LimitExceededError:
+                if not each.is_before_error:
+                    raise
+                is_complete = False
             if each.token not in driver.vocabulary.eos_token_ids:
                 detokenizer.add_token(each.token)
-            if each.is_last:
+            if each.is_last or each.is_before_error:
                 detokenizer.finalize()
             yield StructuredResponse(
                 text=detokenizer.last_segment,
@@ -287,7 +299,7 @@ def _stream(
                 peak_memory=mx.get_peak_memory() / 1e9,
                 finish_reason=_finish_reason(each, driver),
                 value=follower.value if each.is_last else None,
-                is_complete=follower.is_complete,
+                is_complete=is_complete,
                 is_forced=each.is_forced,
             )
 

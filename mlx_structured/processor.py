@@ -154,6 +154,7 @@ def as_acceptor(
 
     Raises:
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
+        TypeError: for an option of another type.
         ValueError: if an option is given for an acceptor, which has its own.
     """
     if not isinstance(schema_or_acceptor, Acceptor):
@@ -218,6 +219,7 @@ def make_logit_bias_processor(
         LimitExceededError: if ``max_tokens`` is given, and no short document was found.
         SchemaError, UnsupportedSchemaError, UnsatisfiableSchemaError: as ``compile_json_schema``.
         VocabularyError: as ``Vocabulary.from_tokenizer``.
+        TypeError: for ``max_tokens`` or an option of another type.
         ValueError: if any of the four is given for an acceptor, which has its own.
     """
     acceptor = as_acceptor(

@@ -81,10 +81,18 @@ STYLES: dict[str, Style] = {
 
 
 def get_style(style: str | Style) -> Style:
-    """The preset of that name, or the style itself. Raises ``ValueError`` for another name."""
+    """The preset of that name, or the style itself.
+
+    Raises:
+        TypeError: for what is neither.
+        ValueError: for another name.
+    """
     if isinstance(style, Style):
         return style
-    try:
-        return STYLES[style]
-    except (KeyError, TypeError):
-        raise ValueError(f"unknown style {style!r}; presets are {', '.join(STYLES)}") from None
+    if not isinstance(style, str):
+        raise TypeError(
+            f"a style is a Style(...) or one of {', '.join(STYLES)}, not a {type(style).__name__}"
+        )
+    if style not in STYLES:
+        raise ValueError(f"unknown style {style!r}; presets are {', '.join(STYLES)}")
+    return STYLES[style]

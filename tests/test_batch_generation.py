@@ -181,7 +181,14 @@ def test_a_text_is_not_taken_for_a_prompt_of_each_character(model, tokenizer):
 
 @pytest.mark.parametrize(
     ("limit", "error"),
-    [(-1, ValueError), ([0], ValueError), ([None], ValueError), (9.0, TypeError), ("9", TypeError)],
+    [
+        (-1, ValueError),
+        ([0], ValueError),
+        ([None], ValueError),
+        (9.0, TypeError),
+        ("9", TypeError),
+        (True, TypeError),
+    ],
 )
 def test_limits_that_are_no_positive_numbers_are_refused(model, tokenizer, limit, error):
     with pytest.raises(error, match="max_tokens"):

@@ -23,7 +23,6 @@ from mlx_structured.automaton import example_document as search
 from mlx_structured.automaton.example_document import example_document
 from mlx_structured.check import Report, check_schema, format_report
 
-ALL_TYPES = ("object", "array", "string", "number", "boolean", "null")
 DRAFT4 = "http://json-schema.org/draft-04/schema#"
 CITY = {
     "title": "A city",
@@ -131,6 +130,77 @@ def test_up_to_draft_7_what_stands_beside_a_reference_is_passed_over() -> None:
         "items": {"$ref": "#/definitions/a", "minimum": 5},
     }
     assert checked(schema).passed_over == {"$schema": 1, "definitions": 1, "minimum": 1}
+
+
+# The alternatives
+
+JSON_TYPES = ["object", "array", "string", "number", "boolean", "null"]
+TWO_OBJECTS: dict[str, Any] = {
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {
+                "a": {"type": "array", "items": {"type": items}},
+                "b": {"const": number},
+            },
+            "required": ["a", "b"],
+        }
+        for number, items in enumerate(["number", "string"])
+    ]
+}
+
+
+@settings(deadline=None)
+@given(st.sets(st.sampled_from(JSON_TYPES), min_size=1), st.sets(st.sampled_from(JSON_TYPES)))
+def test_the_alternatives_are_the_types_that_are_left(asked: set[str], but: set[str]) -> None:
+    schema = {"type": sorted(asked), "not": {"type": sorted(but)}} if but else {"type": list(asked)}
+    alternatives = checked(schema, style="compact").alternatives
+    assert list(alternatives) == [each for each in JSON_TYPES if each in asked - but]
+
+
+@pytest.mark.parametrize(
+    ("schema", "alternatives"),
+    [
+        (True, JSON_TYPES),
+        ({"enum": [1, "x", None, 2.5, "y"]}, ["string", "number", "null"]),
+        ({"type": ["string", "integer"], "minLength": 3, "maxLength": 2}, ["number"]),
+        ({"const": False}, ["boolean"]),
+        ({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object"}]}, ["object"]),
+    ],
+)
+def test_a_type_that_no_value_can_have_is_no_alternative(
+    schema: Any, alternatives: list[str]
+) -> None:
+    assert list(checked(schema).alternatives) == alternatives
+
+
+def test_a_schema_that_can_not_be_used_has_no_alternatives() -> None:
+    for schema in (REFUSED, {"enum": []}):
+        report = checked(schema)
+        assert (report.alternatives, report.side_by_side) == ((), 0)
+        assert "alternatives" not in format_report(report)
+
+
+def test_a_value_that_only_one_style_can_write_is_an_alternative_there() -> None:
+    schema = {"type": "integer", "minimum": 10**50}
+    assert checked(schema, style="any").alternatives == ("number",)
+
+
+def test_alternatives_that_the_example_leaves_open_are_counted() -> None:
+    # Both branches begin with an array, and the example's is empty.
+    report = checked(TWO_OBJECTS)
+    assert report.texts["compact"].startswith('{"a":[]')
+    assert report.side_by_side == 2
+    assert "up to 2 readings of it are followed side by side" in format_report(report)
+
+
+def test_what_is_told_apart_at_once_is_one_reading() -> None:
+    report = checked({"anyOf": [CITY, {"type": "array"}, {"type": "string"}]})
+    assert report.side_by_side == 1
+    assert "side by side" not in format_report(report)
+
+
+# The report as a value
 
 
 def test_a_report_can_not_be_changed() -> None:
@@ -291,36 +361,6 @@ def test_a_pattern_too_large_for_an_example_is_no_problem(monkeypatch: pytest.Mo
     assert report.texts == {}
 
 
-@pytest.mark.parametrize(
-    ("schema", "types"),
-    [
-        (True, ALL_TYPES),
-        ({"type": ["integer", "null"]}, ("number", "null")),
-        ({"not": {"type": ["object", "string"]}}, ("array", "number", "boolean", "null")),
-        ({"anyOf": [{"const": "a"}, {"const": "b"}, {"items": False}]}, ALL_TYPES),
-        (
-            {"oneOf": [{"type": "string"}, {"minLength": 2, "type": ["string", "array"]}]},
-            ("array", "string"),
-        ),
-        ({"type": ["string", "array"], "minLength": 5, "maxLength": 4}, ("array",)),
-    ],
-)
-def test_the_types_of_the_root_are_the_alternatives_to_begin_with(
-    schema: Any, types: tuple[str, ...]
-) -> None:
-    assert checked(schema).alternatives == types
-    assert checked(schema, style="any").alternatives == types
-
-
-def test_readings_are_those_of_the_widest_place_of_the_example() -> None:
-    number = {"type": "array", "prefixItems": [{"type": "integer"}], "minItems": 1}
-    assert checked({**number, "items": False}).readings == 1
-    # A closing quote may be followed by a comma or by the bracket.
-    text = {"type": "array", "prefixItems": [{"const": "a"}], "minItems": 1}
-    assert checked({**text, "items": False}).readings == 1
-    assert checked(text).readings == 2
-
-
 # The command
 
 
@@ -343,9 +383,7 @@ def test_the_command_prints_the_whole_report(
         "",
         "passed over, as annotations are: title (1), x-note (1)",
         "",
-        "alternatives: 1 to begin with (object)",
-        # After the last number: a comma before any other key, or the brace.
-        "read side by side within the example, at most: 2",
+        "alternatives at the root: 1 (object)",
         "",
         "a document that fits",
         '  spaced    {"name": "aa", "founded": 800}',

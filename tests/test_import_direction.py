@@ -19,7 +19,7 @@ ORDER = (
     {"automaton"},
     {"compiler", "regex", "check", "driver"},
     {"metal_mask", "masks", "models", "__main__"},
-    {"processor"},
+    {"processor", "prompt_ids"},
     {"decoding", "generation", "batch_generation"},
     {"__init__"},
 )

@@ -58,7 +58,7 @@ def draw_values(schema: dict[str, Any], number: int, most: int) -> list[Any]:
     try:
         keep()
     except (Unsatisfiable, InvalidArgument, AssertionError, SchemaError):
-        # Its own assertions fail at times, or it makes a schema that isn't valid of a valid one.
+        # Its own assertions fail at times, or what it rewrites the schema to isn't one.
         return []
     return list(found.values())
 
@@ -88,35 +88,49 @@ def mutations(value: Any, rng: random.Random) -> Iterator[Any]:
 
 
 def judged(schema: dict[str, Any]) -> Callable[[Any], bool | None]:
-    """Whether a value is valid; ``None`` where two validators disagree."""
+    """Whether a value is valid; ``None`` where two validators disagree, or one fails."""
     one = Draft7Validator(schema, format_checker=Draft7Validator.FORMAT_CHECKER)
     other = jsonschema_rs.Draft7Validator(schema, validate_formats=True)
 
     def judge(value: Any) -> bool | None:
-        valid = bool(one.is_valid(value))
+        try:
+            valid = bool(one.is_valid(value))
+        except TypeError:  # jsonschema's additionalItems counts items, which may be a boolean
+            return None
         return valid if valid == other.is_valid(value) else None
 
     return judge
 
 
-class WrongVerdictError(AssertionError):
-    """A value was accepted that isn't valid, or the other way round."""
+class DisagreementError(AssertionError):
+    """The acceptor judges a value otherwise than two validators."""
 
 
-def compare_with_validators(number: int, values_each: int, counts: Counter[str]) -> None:
-    """Compare the acceptor with two validators, on values drawn for the schema of that number.
+def compare_with_judges(
+    number: int, values_each: int, counts: Counter[str], *, depth: int = 1
+) -> None:
+    """Compare the acceptor with two validators, on the schema of that number.
+
+    Arguments:
+        number: of the schema, see :func:`draw_schema`.
+        values_each: the most values to draw for it; each is changed in up to eight ways.
+        counts: where the values are counted, as valid or invalid, and what can't be compared.
+        depth: of the schema.
 
     Raises:
-        WrongVerdictError: for the first value that is judged otherwise.
+        DisagreementError: with the number, the schema and the value.
     """
-    schema = draw_schema(number)
+    schema = draw_schema(number, depth)
     acceptor = None
     try:
         acceptor = compile_json_schema(schema, style="any")
     except UnsatisfiableSchemaError:
-        pass
+        counts["unsatisfiable"] += 1
     except UnsupportedSchemaError as error:
-        raise WrongVerdictError(f"{number}: {schema} is refused: {error}") from error
+        if error.keyword != "uniqueItems":  # below "not", and the like
+            raise
+        counts["unsupported"] += 1
+        return
     is_valid = judged(schema)
     rng = random.Random(number)
     drawn_values = draw_values(schema, number, values_each) if acceptor is not None else []
@@ -130,6 +144,6 @@ def compare_with_validators(number: int, values_each: int, counts: Counter[str])
             text = json.dumps(value)
             accepted = acceptor is not None and acceptor.accepts(text)
             if accepted != valid:
-                verdict = "accepted" if accepted else "refused"
-                raise WrongVerdictError(f"{number}: {text} is {verdict} by {schema}")
+                verdict = "accepted but invalid" if accepted else "valid but refused"
+                raise DisagreementError(f"{verdict}: {text}; schema {number} is {schema}")
             counts["valid" if valid else "invalid"] += 1

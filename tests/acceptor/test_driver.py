@@ -220,6 +220,19 @@ def test_ids_may_be_numpy_integers(driver: JsonSchemaAcceptorDriver, kind: Any) 
     assert driver.in_accepted_state()
 
 
+@pytest.mark.parametrize(
+    "token_id", ["{", 123.0, True, None, [123], np.float32(123), np.bool_(True)], ids=repr
+)
+def test_what_is_no_id_is_refused_by_its_type(
+    driver: JsonSchemaAcceptorDriver, token_id: Any
+) -> None:
+    driver.advance_token(123)
+    driver.rollback(1)  # On known ground: what equals an id would be found there.
+    with pytest.raises(TypeError, match=f"whole number, not .* of type {type(token_id).__name__}"):
+        driver.advance_token(token_id)
+    assert driver.token_count == 0
+
+
 def test_what_the_mask_allows_can_be_read_and_the_rest_can_not(
     driver: JsonSchemaAcceptorDriver,
 ) -> None:

@@ -18,7 +18,9 @@ from mlx_structured import (
     UnsupportedSchemaError,
     Vocabulary,
     compile_json_schema,
+    compile_regex,
 )
+from mlx_structured.compiler import find_unsupported
 
 DRAFT4 = "http://json-schema.org/draft-04/schema#"
 DRAFT6 = "http://json-schema.org/draft-06/schema#"
@@ -44,7 +46,10 @@ def put(schema: Any, here: Any) -> Any:
     return json.loads(json.dumps(schema).replace('"HERE"', json.dumps(here)))
 
 
-@pytest.mark.parametrize(("limit", "error"), [(-1, ValueError), ("9", TypeError), (9.0, TypeError)])
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [(-1, ValueError), ("9", TypeError), (9.0, TypeError), (True, TypeError)],
+)
 def test_a_driver_takes_a_number_of_tokens_or_none(limit: Any, error: type[Exception]) -> None:
     vocabulary = Vocabulary([bytes([byte]) for byte in range(256)] + [None], [256])
     with pytest.raises(error, match="max_tokens"):
@@ -491,6 +496,63 @@ def test_a_number_that_a_double_would_round_is_refused(text: str) -> None:
         compile_json_schema(text)
 
 
+@pytest.mark.parametrize(
+    ("schema", "pointer", "said"),
+    [
+        ({"const": 10**5000}, "/const", "more than 4300 digits"),
+        ({"items": {"enum": [1, {"a/b": -(10**5000)}]}}, "/items/enum/1/a~1b", "4300 digits"),
+        ('{"x": 5, "maximum": 1' + "0" * 5000 + "}", "/maximum", "more than 4300 digits"),
+        ({"allOf": [{"const": float("nan")}]}, "/allOf/0/const", "out of range"),
+        ('{"properties": {"a": {"minimum": -1e999}}}', "/properties/a/minimum", "-1e999"),
+        (
+            '{"minimum": 1, "enum": [0.30000000000000000001]}',
+            "/enum/0",
+            "more digits than a double",
+        ),
+        ({"properties": {"a": {"const": {1, 2}}}}, "/properties/a/const", "of type set"),
+    ],
+    ids=range(7),
+)
+def test_what_can_not_be_read_exactly_is_refused_with_the_place(
+    schema: Any, pointer: str, said: str
+) -> None:
+    with pytest.raises(SchemaError, match=said) as raised:
+        compile_json_schema(schema)
+    assert raised.value.pointer == pointer
+    assert_says_what_to_do(raised.value)
+    if isinstance(schema, dict):
+        with pytest.raises(SchemaError, match=said) as raised:
+            compile_json_schema({"$ref": "http://x/"}, registry={"http://x/": schema})
+        assert raised.value.pointer == f"http://x/#{pointer}"
+
+
+@pytest.mark.parametrize("digits", [20, 1_000])
+def test_a_long_number_is_no_obstacle(digits: int) -> None:
+    assert compile_json_schema({"const": 10**digits}, style="any").accepts("1" + "0" * digits)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"a\ud800b": {"pattern": "(a)\\1"}}},
+        {"properties": {"a\ud800b": {"type": 3}}},
+        '{"properties": {"a\\ud800b": {"$ref": "#/nowhere"}}}',
+        {"type": "object", "required": ["x"], "properties": {"a\ud800b": {"const": 10**5000}}},
+    ],
+)
+def test_a_message_with_a_lone_surrogate_can_be_printed(schema: Any) -> None:
+    with pytest.raises(StructuredError) as raised:
+        compile_json_schema(schema)
+    message = str(raised.value).encode("utf-8").decode()
+    assert "/properties/a\\ud800b/" in message
+    assert "a\ud800b" in raised.value.pointer
+
+
+def test_the_message_of_a_limit_with_a_lone_surrogate_can_be_printed() -> None:
+    error = LimitExceededError("takes too much", "states", "pattern", "/properties/\udfff/pattern")
+    assert "at /properties/\\udfff/pattern " in str(error)
+
+
 @pytest.mark.parametrize("document", [{"const": float("nan")}, {"const": {1, 2}}, {"enum": [b"a"]}])
 def test_a_document_of_the_registry_that_is_not_json_is_refused(document: object) -> None:
     with pytest.raises(SchemaError, match="not JSON"):
@@ -507,6 +569,44 @@ def test_wrong_arguments_of_the_driver_are_named() -> None:
         JsonSchemaAcceptorDriver({"type": "integer"}, vocabulary)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="from_tokenizer"):
         JsonSchemaAcceptorDriver(compile_json_schema(True), [b"1"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"formats": "no"},
+        {"formats": 0},
+        {"formats": None},
+        {"default_dialect": 7},
+        {"default_dialect": None},
+        {"limits": 5},
+        {"limits": None},
+        {"style": 2},
+        {"style": None},
+        {"style": ["compact"]},
+        {"registry": [{"$id": "http://x/"}]},
+    ],
+    ids=str,
+)
+def test_an_option_of_the_wrong_type_says_what_it_takes(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"(a|an|is|are) .*, not "):
+        compile_json_schema(True, **options)
+    if "style" not in options:
+        with pytest.raises(TypeError, match=", not "):
+            find_unsupported(True, **options)
+
+
+def test_an_option_of_the_wrong_type_is_refused_before_the_schema_is_read() -> None:
+    with pytest.raises(TypeError, match="formats"):
+        compile_json_schema("not JSON", formats=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("pattern", [5, b"a", None])
+def test_what_is_no_pattern_is_refused_by_its_type(pattern: Any) -> None:
+    with pytest.raises(TypeError, match="a pattern is a str"):
+        compile_regex(pattern)
+    with pytest.raises(TypeError, match="limits are a Limits"):
+        compile_regex("a", limits=pattern)
 
 
 def test_additional_items_beside_prefix_items_is_refused() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from mixed_keywords import CAN_DRAW, compare_with_validators, draw_schema
+from mixed_keywords import CAN_DRAW, compare_with_judges, draw_schema
 
 pytestmark = pytest.mark.skipif(
     not CAN_DRAW, reason="hypothesis-jsonschema draws no objects with hypothesis 6.170"
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 def test_drawn_values_are_accepted_exactly_where_they_are_valid(first: int) -> None:
     counts: Counter[str] = Counter()
     for number in range(first, first + 10):
-        compare_with_validators(number, 10, counts)
+        compare_with_judges(number, 10, counts)
     assert min(counts["valid"], counts["invalid"]) > 40
     assert counts["judges disagree"] <= 5
 
@@ -27,7 +27,7 @@ def test_drawn_values_are_accepted_exactly_where_they_are_valid(first: int) -> N
 def test_many_drawn_values_are_accepted_exactly_where_they_are_valid(first: int) -> None:
     counts: Counter[str] = Counter()
     for number in range(first, first + 100):
-        compare_with_validators(number, 20, counts)
+        compare_with_judges(number, 20, counts)
     assert min(counts["valid"], counts["invalid"]) > 1_000
 
 

@@ -522,5 +522,6 @@ def test_the_default_is_the_preset_spaced() -> None:
 
 @pytest.mark.parametrize("style", ["json", "", None, 3, "Spaced"])
 def test_an_unknown_style_names_the_presets(style: Any) -> None:
-    with pytest.raises(ValueError, match="spaced, compact, pretty, flexible, any"):
+    error = ValueError if isinstance(style, str) else TypeError
+    with pytest.raises(error, match="spaced, compact, pretty, flexible, any"):
         compile_json_schema(True, style=style)
