@@ -61,6 +61,7 @@ from mlx_structured.json_schema.responsible import keyword_pointer, responsible_
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.languages.spelled_numbers import Numbers, SpelledNumbers
 from mlx_structured.limits import charge
 
 MAX_SCALARS = 1_000
@@ -98,8 +99,8 @@ class NormalForm:
         self,
         table: NodeTable,
         root: Node,
-        has_text: Callable[[NumberSet], bool],
-        listed: Callable[[NumberSet, int], list[Fraction] | None],
+        has_text: Callable[[Numbers], bool],
+        listed: Callable[[Numbers, int], list[Fraction] | None],
     ) -> None:
         self.table = table
         self.root: ValueSet = frozenset((root,))
@@ -200,7 +201,7 @@ class NormalForm:
         try:
             if isinstance(members, Language):
                 return not is_empty(members)
-            if isinstance(members, NumberSet):
+            if isinstance(members, (NumberSet, SpelledNumbers)):
                 return not members.is_empty() and self._has_text(members)
         except LimitExceededError as error:
             error.locate(*responsible_keyword(values, of))
@@ -388,7 +389,9 @@ class NormalForm:
         members = self.scalars(values, of)
         if isinstance(members, Language):
             return words(members, limit)
-        return self._listed(members, limit) if isinstance(members, NumberSet) else members
+        if isinstance(members, (NumberSet, SpelledNumbers)):
+            return self._listed(members, limit)
+        return members
 
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         """The scalars that satisfy the node, if nothing else does and they are few."""
@@ -413,7 +416,7 @@ class NormalForm:
             members = self.scalars(position, of)
             if isinstance(members, Language):
                 values: Iterable[object] | None = words(members, most)
-            elif isinstance(members, NumberSet):
+            elif isinstance(members, (NumberSet, SpelledNumbers)):
                 values = members.values(most)
             else:
                 values = members
