@@ -13,7 +13,7 @@ from mlx_structured.automaton.lexeme import END, LexemeState
 from mlx_structured.automaton.spelled_number import either
 from mlx_structured.languages.magnitudes import magnitudes, ten_to
 from mlx_structured.languages.number_set import INTEGERS, NumberSet, at_least, at_most
-from mlx_structured.languages.spelled_numbers import Numbers, SpelledNumbers
+from mlx_structured.languages.spelled_numbers import Numbers, SpelledNumbers, spelled
 from mlx_structured.style import Spelling
 
 
@@ -107,7 +107,8 @@ def _any(numbers: Numbers, max_digits: int | None) -> LexemeState:
     whole = IntegerState(numbers.whole, max_digits, minus_zero=True)
     if numbers.others.is_empty():
         return whole
-    return either(whole, any_number(numbers.others, max_digits))
+    others = any_number(numbers.others, max_digits)
+    return either(whole if whole.transitions else None, others)
 
 
 def _printed(whole: NumberSet, floats: NumberSet, max_digits: int | None) -> LexemeState:
@@ -136,7 +137,7 @@ def few_numbers(
         whole = numbers.whole
         if max_digits is not None:
             whole &= at_least(-ten_to(max_digits), True) & at_most(ten_to(max_digits), True)
-        return (whole | numbers.others).values(limit)
+        return spelled(whole, numbers.others).values(limit)
     start = number_lexeme(numbers, spelling, max_digits)
     found: set[Fraction] = set()
     level = [] if start is None else [("", start)]

@@ -44,6 +44,7 @@ from mlx_structured.json_schema.nodes import (
     AnyValue,
     Constant,
     Either,
+    IntegerText,
     JsonType,
     Negation,
     Node,
@@ -61,7 +62,7 @@ from mlx_structured.json_schema.responsible import keyword_pointer, responsible_
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
-from mlx_structured.languages.spelled_numbers import Numbers, SpelledNumbers
+from mlx_structured.languages.spelled_numbers import INTEGER_TEXTS, Numbers, SpelledNumbers
 from mlx_structured.limits import charge
 
 MAX_SCALARS = 1_000
@@ -130,6 +131,8 @@ class NormalForm:
             return FALSE
         if isinstance(node, NotString):
             return FALSE if of == "string" else TRUE
+        if isinstance(node, IntegerText):
+            return Within(INTEGER_TEXTS)
         if isinstance(node, Constant):
             return self._constant_formula(node, of)
         if isinstance(node, Either):
@@ -394,11 +397,19 @@ class NormalForm:
         return members
 
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
-        """The scalars that satisfy the node, if nothing else does and they are few."""
+        """The scalars that satisfy the node, if nothing else does and they are few.
+
+        Where :meth:`spellings` has something to say, a number may have to be written in one way.
+        """
         if node in self._few:
             return self._few.get(node)
         found = self._few[node] = self._find_few_scalars(node)
         return found
+
+    def spellings(self, node: Node) -> SpelledNumbers | None:
+        """The numbers that satisfy a node of few scalars, if it matters how they are written."""
+        members = self.scalars(frozenset((node,)), "number")
+        return members if isinstance(members, SpelledNumbers) else None
 
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):

@@ -3,12 +3,13 @@
 In draft 4 an integer is "a JSON number without a fraction or exponent part" (draft 4 core, section
 3.5), so that ``1`` and ``-0`` are integers, ``1.0`` and ``1e2`` are not. Everything else is about
 what a number is worth. So there are two sets, one for the texts that are spelled as integers and
-one for all others. Nearly always both say the same, and a :class:`~.number_set.NumberSet` is
-enough: :func:`spelled` makes one of them where it is.
+one for all others. Nearly always both say the same of integers, and :func:`spelled` makes them one
+:class:`~.number_set.NumberSet` again where it sees that.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TypeAlias
 
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
@@ -66,15 +67,16 @@ class SpelledNumbers:
         """Never: the empty set needs no spelling."""
         return False
 
-    def values(self, limit: int) -> None:
-        """``None``: which numbers these are doesn't tell whether a text is in the set."""
+    def values(self, limit: int) -> list[Fraction] | None:
+        """All that have a text, ascending, or ``None`` if there are more than ``limit``."""
+        return (self.whole | self.others).values(limit)
 
 
 Numbers: TypeAlias = NumberSet | SpelledNumbers
 
 
 def spelled(whole: NumberSet, others: NumberSet) -> Numbers:
-    """The numbers that may be written in two ways, which are equal for equal sets.
+    """The numbers that may be written so: a plain set where their spelling makes no difference.
 
     Arguments:
         whole: what may be written without a fraction and an exponent, as far as it is integers.
