@@ -276,6 +276,42 @@ def test_schemas_of_one_content_are_told_apart_by_their_draft() -> None:
     assert not accepts(acceptor, '{"new":1.0,"old":1.0}')
 
 
+NO_INTEGER = {"not": INTEGER}
+A_WHOLE = {"type": "object", "properties": {"a": INTEGER}, "required": ["a"]}
+A_OTHER = {"type": "object", "properties": {"a": {"not": INTEGER}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("items", "is_refused"),
+    [
+        ([INTEGER, {"not": INTEGER}], True),
+        ([{"enum": [1], **INTEGER}, {"enum": [1, 2], "not": INTEGER}], True),
+        # [1.0, 1] is one that a common text of both would leave out.
+        ([INTEGER, {"multipleOf": 1}], True),
+        ([{"enum": [1], **INTEGER}, {"enum": [2], "not": INTEGER}], False),
+        ([A_WHOLE, A_OTHER], True),
+        # Empty arrays are equal, but [1] and [1.0] are as well.
+        ([{"type": "array", "items": INTEGER}, {"type": "array", "items": NO_INTEGER}], True),
+        ([A_WHOLE, {"type": "array", "items": {"not": INTEGER}}], False),
+        ([INTEGER, {"type": "string"}], False),
+    ],
+)
+def test_equal_items_that_would_be_written_apart_are_refused_by_name(
+    items: list[Any], is_refused: bool
+) -> None:
+    schema = {
+        "$schema": DRAFT4,
+        "type": "array",
+        "items": items,
+        "additionalItems": False,
+        "not": {"uniqueItems": True},
+    }
+    refusal = LimitExceededError if is_refused else UnsatisfiableSchemaError
+    with pytest.raises(refusal) as caught:
+        compile_json_schema(schema).accepts("[[], []]")
+    assert ("written in different ways" in str(caught.value)) == is_refused
+
+
 VALUES = [0, 1, -1, 2, 3, 5, 6, 10, 100, 0.5, 1.5, -2.5, 1.0, 2.0, True, None, "a"]
 NUMBERS = st.sampled_from([each for each in VALUES if isinstance(each, (int, float))][:-1])
 SPELLINGS = [
@@ -355,21 +391,39 @@ def test_in_the_style_of_json_dumps_what_is_accepted_is_valid_and_each_value_has
 
 
 @settings(max_examples=60, deadline=None)
-@given(SCHEMAS, SCHEMAS, st.sampled_from(["properties", "items"]))
+@given(SCHEMAS, SCHEMAS, st.sampled_from(["properties", "items", "repeated"]))
 def test_documents_of_such_numbers_are_judged_like_by_jsonschema(
     one: dict[str, Any], two: dict[str, Any], within: str
 ) -> None:
     if within == "items":
         schema = {"type": "array", "items": [one, two], "minItems": 2, "uniqueItems": True}
         texts = [f"[{a},{b}]" for a in SPELLINGS[::2] for b in SPELLINGS[1::3]]
+    elif within == "repeated":
+        schema = {
+            "type": "array",
+            "items": [one, two],
+            "additionalItems": False,
+            "not": {"uniqueItems": True},
+        }
+        texts = [f"[{a},{b}]" for a in SPELLINGS[::2] for b in SPELLINGS[::2]]
     else:
         parts = {"properties": {"a": one, "b": two}, "required": ["a"]}
         schema = {"type": "object", "oneOf": [parts, {"properties": {"a": two, "b": one}}]}
         texts = [f'{{"a":{a},"b":{b}}}' for a in SPELLINGS[::2] for b in SPELLINGS[1::3]]
     judge = Draft4Validator(schema)
-    acceptor = compiled({"$schema": DRAFT4, **schema})
+    try:
+        acceptor = compiled({"$schema": DRAFT4, **schema})
+    except LimitExceededError as error:
+        assert within == "repeated", error
+        assert "1.0" in str(error)
+        return
     for text in texts:
-        assert accepts(acceptor, text) == judge.is_valid(json.loads(text)), text
+        try:
+            accepted = accepts(acceptor, text)
+        except LimitExceededError as error:
+            assert within == "repeated", error
+            return
+        assert accepted == judge.is_valid(json.loads(text)), text
 
 
 @settings(max_examples=60, deadline=None)
