@@ -20,6 +20,7 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Network, Recording
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
+from mlx_structured.automaton.spelled_number import EitherSpelling
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
@@ -35,6 +36,9 @@ from mlx_structured.languages.language import (
 )
 from mlx_structured.languages.number_set import at_least, at_most
 from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
+
+MOST_LOOKED_AT = 5_000
+"""So many states are looked at for a shortest text."""
 
 MAX_STEPS = 10_000
 """Lexemes that one search reads before it gives up."""
@@ -268,6 +272,11 @@ def _short_text(lexeme: LexemeState) -> Word:
         told_apart = next(_told_apart(lexeme, distinct=True), None)
         if told_apart is not None:
             return told_apart[0][begun:], told_apart[1]
+    if isinstance(lexeme, EitherSpelling):
+        if lexeme.whole is not None:
+            return _short_text(lexeme.whole)
+        text, label = _short_text(lexeme.others)
+        return text if any(byte in text for byte in b".eE") else text + b".0", label
     if isinstance(lexeme, IntegerState):
         for text in _integers(lexeme):
             label = _label_after(lexeme, text)
@@ -362,7 +371,17 @@ def _label_after(lexeme: LexemeState, text: Sequence[int]) -> Hashable | None:
 
 
 def _some_text(lexeme: LexemeState) -> Word:
-    """A text that ends where it can, by the smallest digits: no way is a dead end."""
+    """A shortest text, or one that ends where it can, by the smallest digits."""
+    queue = deque([(b"", lexeme)])
+    for _ in range(MOST_LOOKED_AT):
+        if not queue:
+            break
+        text, state = queue.popleft()
+        if state.label is not None:
+            return text, state.label
+        queue += [
+            (text + bytes([byte]), after) for byte, after in sorted(state.transitions.items())
+        ]
     text = b""
     while lexeme.label is None:
         if len(text) > MAX_STATES:
