@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mlx_structured.languages.characters import MAX
+from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.encoded_labels import PREFIX, completion, rest_of, rule_of
 from mlx_structured.languages.expression import EMPTY, Language
 from mlx_structured.languages.label_characters import (
@@ -235,6 +236,19 @@ class Name(MachineState):
         return "" if label.rule(self.rule) is None else "."
 
     @property
+    def common_words(self) -> Language | None:
+        label = self.label
+        if label.rule(self.rule) is not None:
+            return _common_words("" if label.beyond else "(?:-?[0-9A-Za-z]+)*", self.rule == "on")
+        if not label.beyond and self.rule != "on":
+            return _common_words("[0-9A-Za-z]+(?:-[0-9A-Za-z]+)*", False)
+        last = "".join(filter(self._may_end_with, _LAST))
+        return _common_words(f"[{last}]", self.rule == "on") if last else None
+
+    def _may_end_with(self, letter: str) -> bool:
+        return self.after(ord(letter)).nullable
+
+    @property
     def counter(self) -> int:
         return 0 if self.international else MOST_IN_NAME
 
@@ -263,6 +277,17 @@ class Name(MachineState):
         if label is None or label.octets(label.missing(self.rule)) > self.room:
             return EMPTY
         return machine(replace(self, label=label))
+
+
+_LAST = "al0\u03b1\u05d0\u0628\u3042\u4e08"
+"""One of these ends nearly every label that may not end yet."""
+
+
+@lru_cache(maxsize=512)
+def _common_words(first: str, strict: bool) -> Language:
+    """What the pattern matches, and labels of ASCII; ``strict`` where none begins with a digit."""
+    start = "[A-Za-z]" if strict else "[0-9A-Za-z]"
+    return match_language(rf"{first}(?:\.{start}(?:-?[0-9A-Za-z]+)*)*")
 
 
 def next_label(name: Name, octets: int, rule: str) -> Language:

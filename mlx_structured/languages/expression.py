@@ -144,6 +144,10 @@ class Language:
             return ""
         return next((part.hint() for part in self.immediate() if part.irregular), "")
 
+    def common_words(self) -> Language | None:
+        """Of a machine: a regular language of words that it is likely to have; else ``None``."""
+        return None
+
     def make_partition(self) -> Partition:
         """Called once, when the inputs have theirs."""
         found = WHOLE

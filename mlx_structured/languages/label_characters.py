@@ -188,16 +188,21 @@ def _kinds() -> list[tuple[int, int, Kind]]:
     found = list(_ascii_kinds(starts))
     found += ((dot, dot, Kind(special="dot")) for dot in _DOTS[1:])
     for low, high in _within_blocks(sets.intersection(_points(), ((0x80, MAX),))):
-        asked = (
-            kind
-            if high - low < UNIFORM
-            else (lambda point: bool(unicodedata.bidirectional(chr(point))))
+        points = range(low, high + 1)
+        asked: Iterator[object] = map(
+            *(
+                (kind, points)
+                if high - low < UNIFORM
+                else (unicodedata.bidirectional, map(chr, points))
+            )
         )
-        for same, group in groupby(range(low, high + 1), asked):
-            members = list(group)
-            of = kind(members[0]) if same else None
+        position = low
+        for same, group in groupby(asked):
+            count = sum(1 for _ in group)
+            of = kind(position) if same else None
             if of is not None:
-                found.append((members[0], members[-1], of))
+                found.append((position, position + count - 1, of))
+            position += count
     return sorted(found, key=lambda entry: entry[0])
 
 
@@ -262,15 +267,17 @@ def _thresholds() -> tuple[int, ...]:
     """The least numbers that may take 2, 3, ... digits, whatever the bias is."""
     found: list[int] = []
     for digits in range(2, 9):
-        low, high = 0, MAX * 64
-        while low < high:
-            middle = (low + high) // 2
-            if max(_digits(middle, bias) for bias in range(7 * _BASE)) >= digits:
-                high = middle
-            else:
-                low = middle + 1
-        found.append(low)
+        found.append(min(_least_number(digits, bias) for bias in range(7 * _BASE)))
     return tuple(found)
+
+
+def _least_number(digits: int, bias: int) -> int:
+    """The least number that takes so many digits."""
+    least = 0
+    for position in range((digits - 1) * _BASE, 0, -_BASE):
+        threshold = min(max(position - bias, _LEAST), _MOST)
+        least = threshold + (_BASE - threshold) * least
+    return least
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import count
 from random import Random
 from weakref import WeakKeyDictionary
@@ -168,6 +169,11 @@ def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
     if not language.irregular:
         return
     if isinstance(language, Intersection):
+        common = [part.common_words() for part in language.parts if part.irregular]
+        if all(common):
+            regular = [part for part in language.parts if not part.irregular]
+            word = _common_word((*regular, *filter(None, common)))
+            yield from _steps(language, word)
         yield from _steps(language, _word(x for x in language.parts if not x.irregular))
     for _ in range(HINTED_STEPS):
         hint = language.hint()
@@ -197,6 +203,12 @@ def _word(parts: Iterable[Language]) -> str:
     if known is None:
         known = _words[language] = "" if is_empty(language) else example(language)
     return known
+
+
+@lru_cache(maxsize=256)
+def _common_word(parts: tuple[Language, ...]) -> str:
+    """As :func:`_word`; many states of a machine ask for the same."""
+    return _word(parts)
 
 
 _words: WeakKeyDictionary[Language, str] = WeakKeyDictionary()

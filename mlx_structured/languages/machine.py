@@ -37,6 +37,11 @@ class MachineState(Protocol):
         ...
 
     @property
+    def common_words(self) -> Language | None:
+        """A language that isn't a machine, most words of which may follow: tried first."""
+        return None
+
+    @property
     def counter(self) -> int:
         """The largest number that the state counts to and :meth:`capped` may forget; 0 for none."""
         return 0
@@ -74,6 +79,9 @@ class Machine(Language):
 
     def hint(self) -> str:
         return self.state.hint
+
+    def common_words(self) -> Language | None:
+        return self.state.common_words
 
     def make_partition(self) -> Partition:
         return self.state.partition()

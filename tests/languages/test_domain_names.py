@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.domain_names import hostname, idn_hostname
+from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.formats import OPPOSITES
 from mlx_structured.languages.label_characters import UNIFORM, alphabet, encoded_bound
 from mlx_structured.languages.language import (
@@ -177,6 +178,18 @@ def test_lengths_combine_with_names(language: Language, low: int) -> None:
     assert len(word) == low
     assert is_name(word, international=True)
     assert is_empty(intersection(language, length_between(254, None)))
+
+
+@pytest.mark.parametrize("pattern", ["com$", "^[0-9.]+$", "x.*y"])
+def test_patterns_and_lengths_combine_with_names_of_any_letters(pattern: str) -> None:
+    with Budget(Limits(states=50_000)):
+        parts = (idn_hostname(), search_language(pattern), length_between(8, 30))
+        for ranges, state in intersection(parts).transitions():
+            if not is_empty(state):
+                name = chr(ranges[0][0]) + example(state)
+                assert is_name(name, international=True)
+                assert 8 <= len(name) <= 30
+                assert re.search(pattern, name)
 
 
 def test_words_combine_with_names() -> None:
