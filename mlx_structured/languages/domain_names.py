@@ -9,7 +9,10 @@ those of the package ``idna``, for as many characters as Python's ``unicodedata`
   which 253 octets might be; in encoded form they can be written;
 * combining marks after a letter whose base has composed forms, as in ``e`` with two accents of
   which only one is part of the letter;
-* encoded labels with capital letters, and a few that leave no room for another letter.
+* a few encoded labels that leave no room for another letter.
+
+Capital letters of an encoded label are read as small ones (RFC 5890, section 2.3.2.1; ``ulabel`` of
+``idna``).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.encoded_labels import PREFIX, completion, rest_of, rule_of
 from mlx_structured.languages.expression import EMPTY, Language
 from mlx_structured.languages.label_characters import (
+    CAPITALS,
     Kind,
     alphabet,
     encoded_bound,
@@ -31,6 +35,7 @@ from mlx_structured.languages.partition import Partition
 
 MOST_IN_LABEL = 63
 MOST_IN_NAME = 253
+MOST_ASCII = 127
 _COUNTED = 5
 """From so many characters on it makes no difference where in its label a character is."""
 
@@ -131,13 +136,15 @@ class Label:
             dot = "alone"
         elif kind.script == "japanese":
             dot = "free"
-        matches = self.prefix == self.length and PREFIX.startswith(kind.special, self.length)
+        matches = self.prefix == self.length and PREFIX.startswith(
+            kind.special.lower(), self.length
+        )
         return Label(
             length=self.length + 1,
             beyond=self.beyond + (kind.block > 0),
             low=min(self.low, kind.block) if kind.block else self.low,
             high=max(self.high, kind.block),
-            capital=self.capital or kind.special == "capital",
+            capital=self.capital or kind.special in CAPITALS,
             first=first,
             ends=self.ends if neutral else strong,
             number=number,
@@ -173,7 +180,7 @@ class Label:
             return False
         if self.pending == "join" and kind.joining not in ("T", "R", "D"):
             return False
-        if (self.capital and kind.block) or (self.beyond and special == "capital"):
+        if (self.capital and kind.block) or (self.beyond and special in CAPITALS):
             return False
         if special == "-" and self.length == 3 and self.last == "-":
             return False
@@ -347,7 +354,9 @@ class Encoded(MachineState):
             rule = rule_of(self.text, self.name.rule)
             octets = len(PREFIX) + len(self.text)
             return EMPTY if rule is None else next_label(self.name, octets, rule)
-        letter = chr(character)
+        if character > MOST_ASCII:
+            return EMPTY
+        letter = chr(character).lower()
         if letter not in _DIGITS:
             return EMPTY
         return encoded(self.name, self.text + letter, rest_of(self.rest, letter))

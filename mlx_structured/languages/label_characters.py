@@ -46,11 +46,14 @@ class Kind(NamedTuple):
     completes: str = ""
 
 
+CAPITALS = ("capital", "X", "N")
+"""The roles of capital letters: two of them may begin an encoded label."""
+
 _SPECIAL = {
     **dict.fromkeys(range(0x41, 0x5B), "capital"),
     **dict.fromkeys(range(0x660, 0x66A), "arabic"),
     **dict.fromkeys(range(0x6F0, 0x6FA), "extended"),
-    **{ord(letter): letter for letter in "lxn-"},
+    **{ord(letter): letter for letter in "lxnXN-"},
     0x2E: "dot",
     0xB7: "middle dot",
     0x375: "keraia",
@@ -222,7 +225,8 @@ class Alphabet:
             classes.setdefault(kind, []).append((low, high))
         self.partition: Partition = from_classes(tuple(map(sets.normalise, classes.values())))
         self._dots = _DOTS if international else _DOTS[:1]
-        digits = (sets.of(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789-")
+        letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+        digits = (sets.of(letter + letter.upper()) for letter in letters)
         dots = sets.normalise((dot, dot) for dot in self._dots)
         self.digits: Partition = from_classes((*digits, dots))
 

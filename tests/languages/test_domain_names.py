@@ -35,7 +35,7 @@ def is_name(text: str, *, international: bool) -> bool:
     """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length."""
     encoded, decoded = [], []
     for label in re.split("[.\u3002\uff0e\uff61]" if international else "[.]", text):
-        if label.isascii() and not label.startswith("xn--"):
+        if label.isascii() and not label.lower().startswith("xn--"):
             if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label):
                 return False
             encoded.append(label)
@@ -190,6 +190,14 @@ def test_patterns_and_lengths_combine_with_names_of_any_letters(pattern: str) ->
                 assert is_name(name, international=True)
                 assert 8 <= len(name) <= 30
                 assert re.search(pattern, name)
+
+
+@pytest.mark.parametrize("name", ["XN--BCHER-KVA", "Xn--bChEr-kvA.a", "xN--bcher-KV", "XN--A"])
+def test_capital_letters_make_no_difference_to_encoded_labels(name: str) -> None:
+    valid = is_name(name, international=True)
+    assert valid is is_name(name.lower(), international=True)
+    for language in (hostname(), idn_hostname()):
+        assert matches(language, name) is valid
 
 
 def test_words_combine_with_names() -> None:
