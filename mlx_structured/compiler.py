@@ -25,7 +25,7 @@ from mlx_structured.json_schema.nodes import Node, NodeTable
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.schema_text import parse_schema
 from mlx_structured.json_schema.support import check_support, unsupported_keywords
-from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.languages.spelled_numbers import Numbers
 from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits, check_limits
 from mlx_structured.style import Style, get_style
 
@@ -143,10 +143,10 @@ def _compile(parsed: Any, written: Style, table: NodeTable, limits: Limits) -> A
 
 
 def _normal_form(table: NodeTable, root: Node, written: Style) -> NormalForm:
-    def has_text(numbers: NumberSet) -> bool:
+    def has_text(numbers: Numbers) -> bool:
         return number_lexeme(numbers, written.spelling, written.max_digits) is not None
 
-    def listed(numbers: NumberSet, limit: int) -> list[Fraction] | None:
+    def listed(numbers: Numbers, limit: int) -> list[Fraction] | None:
         return few_numbers(numbers, written.spelling, written.max_digits, limit)
 
     return NormalForm(table, root, has_text, listed)

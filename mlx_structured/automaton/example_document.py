@@ -20,6 +20,7 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.link import Configuration, Link, Network, Recording
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
+from mlx_structured.automaton.spelled_number import EitherSpelling
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
 from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
@@ -268,6 +269,11 @@ def _short_text(lexeme: LexemeState) -> Word:
         told_apart = next(_told_apart(lexeme, distinct=True), None)
         if told_apart is not None:
             return told_apart[0][begun:], told_apart[1]
+    if isinstance(lexeme, EitherSpelling):
+        if lexeme.whole is not None:
+            return _short_text(lexeme.whole)
+        text, label = _short_text(lexeme.others)
+        return text if any(byte in text for byte in b".eE") else text + b".0", label
     if isinstance(lexeme, IntegerState):
         for text in _integers(lexeme):
             label = _label_after(lexeme, text)

@@ -19,6 +19,7 @@ from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.languages.language import Language, is_known_rest
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.languages.spelled_numbers import SpelledNumbers
 from mlx_structured.style import Style
 
 _SYMBOLS = {None: b"null", True: b"true", False: b"false"}
@@ -92,7 +93,7 @@ class Grammar:
             members = form.scalars(values, json_type)
             if isinstance(members, Language):
                 yield string_lexeme(members, self.style.spelling)
-            elif isinstance(members, NumberSet):
+            elif isinstance(members, (NumberSet, SpelledNumbers)):
                 lexeme = number_lexeme(members, self.style.spelling, self.style.max_digits)
                 if lexeme is not None:
                     yield lexeme

@@ -136,7 +136,7 @@ class WholeState(LexemeState):
     def expand(self) -> Mapping[int, LexemeState]:
         texts, digits, size = self.texts, self.digits, self.size
         transitions: dict[int, LexemeState] = {}
-        if not texts.members.is_past(10 * digits, 0):
+        if not texts.is_past(10 * digits):
             for digit in _DIGITS:
                 state = texts.whole(10 * digits + digit, size + 1)
                 if state is not None:
@@ -162,11 +162,7 @@ class WholeState(LexemeState):
         if self._transitions is None and data[begin] == 0x2E:
             point = partial(texts.fraction, self.digits, self.size, 0)
             return texts.known((self.digits, 0), point), begin + 1
-        if (
-            self._transitions is not None
-            or digit not in _DIGITS
-            or texts.members.is_past(10 * self.digits, 0)
-        ):
+        if self._transitions is not None or digit not in _DIGITS or texts.is_past(10 * self.digits):
             return self.transitions.get(data[begin]), begin + 1
         size = self.size + 1
         return texts.known((number, -1), lambda: texts.whole(number, size)), begin + 1
@@ -302,10 +298,11 @@ class PrintedTexts:
     """The texts of the members of one sign, after the sign.
 
     Arguments:
-        members: the absolute values of the members other than zero.
-        integers: those of them that are integers.
-        zero: whether zero is a member.
+        members: the absolute values of the floats other than zero.
+        integers: those of the integers, mostly the same as far as they are integers.
+        zero: whether zero is a float.
         max_digits: the most digits of an integer, ``None`` for no bound.
+        is_alike: whether it is certain that the integers are the floats that are integers.
     """
 
     __slots__ = (
@@ -315,6 +312,7 @@ class PrintedTexts:
         "_runs",
         "_states",
         "integers",
+        "is_alike",
         "is_free",
         "max_digits",
         "members",
@@ -322,23 +320,36 @@ class PrintedTexts:
     )
 
     def __init__(
-        self, members: Magnitudes, integers: IntegerDigits, zero: bool, max_digits: int | None
+        self,
+        members: Magnitudes,
+        integers: IntegerDigits,
+        zero: bool,
+        max_digits: int | None,
+        *,
+        is_alike: bool,
     ) -> None:
         self.members = members
         self.integers = integers
         self.zero = zero
         self.max_digits = max_digits
-        self.is_free = members.is_everything()
+        self.is_alike = is_alike
+        self.is_free = is_alike and members.is_everything()
         self._decades: tuple[bool, list[int]] | None = None
         self._runs: DigitRuns | None = None
         self._is_looked_at = False
         self._states: WeakValueDictionary[tuple[int, int], LexemeState] = WeakValueDictionary()
 
+    def is_past(self, number: int) -> bool:
+        """Whether no member is at least as great as the whole number."""
+        return self.members.is_past(number, 0) and self.integers.members.is_past(number, 0)
+
     def is_free_after(self, number: int, size: int, more: int) -> bool:
         """Whether up to so many digits may follow a whole number, and each is printed so."""
         most = _FREE_DIGITS if self.max_digits is None else min(self.max_digits, _FREE_DIGITS)
-        return size + more <= most and (
-            self.is_free or all(self.is_piece_free(number, each) for each in range(more + 1))
+        if self.is_free or not self.is_alike:
+            return self.is_free and size + more <= most
+        return size + more <= most and all(
+            self.is_piece_free(number, each) for each in range(more + 1)
         )
 
     @property
@@ -390,7 +401,7 @@ class PrintedTexts:
         if size > _FIXED_DIGITS:
             return self.integers.after(number, size)
         fits = self.max_digits is None or size <= self.max_digits
-        label = fits and (self.is_free or self.members.contains(number, 0))
+        label = fits and (self.is_free or self.integers.members.contains(number, 0))
         if label or self._whole_goes_on(number, size):
             return WholeState(self, number, size, label)
         return None
@@ -518,30 +529,34 @@ _Key: TypeAlias = "tuple[Magnitudes, Magnitudes, bool, int | None]"
 _printed: WeakValueDictionary[_Key, PrintedTexts] = WeakValueDictionary()
 
 
-def _printed_texts(numbers: NumberSet, *, negative: bool, max_digits: int | None) -> PrintedTexts:
-    members = magnitudes(numbers, negative=negative)
-    integers = magnitudes(numbers & INTEGERS, negative=negative)
-    key = (members, integers, numbers.contains(0), max_digits)
+def _printed_texts(
+    whole: NumberSet, floats: NumberSet, *, negative: bool, max_digits: int | None
+) -> PrintedTexts:
+    members = magnitudes(floats, negative=negative)
+    integers = magnitudes(whole, negative=negative)
+    key = (members, integers, floats.contains(0), max_digits)
     texts = _printed.get(key)
     if texts is None:
+        is_alike = integers is magnitudes(floats & INTEGERS, negative=negative)
         digits = IntegerDigits(integers, max_digits)
-        texts = _printed[key] = PrintedTexts(members, digits, key[2], max_digits)
+        texts = _printed[key] = PrintedTexts(members, digits, key[2], max_digits, is_alike=is_alike)
     return texts
 
 
-_FREE = _printed_texts(ALL_NUMBERS, negative=False, max_digits=None)
+_FREE = _printed_texts(INTEGERS, ALL_NUMBERS, negative=False, max_digits=None)
 _ANY_RUNS = DigitRuns(ExponentState(_FREE, 101, 3))
 
 
-def json_dumps_number(numbers: NumberSet, max_digits: int | None) -> LexemeState:
+def json_dumps_number(whole: NumberSet, floats: NumberSet, max_digits: int | None) -> LexemeState:
     """The start of the lexeme, which is dead if no member is printed.
 
     Arguments:
-        numbers: a set that isn't one of integers alone.
+        whole: the integers that may be printed as ``int``.
+        floats: the numbers that may be printed as ``float``.
         max_digits: the most digits of an integer, ``None`` for no bound.
     """
     return NumberState(
-        _printed_texts(numbers, negative=False, max_digits=max_digits),
-        _printed_texts(numbers, negative=True, max_digits=max_digits),
-        zero=numbers.contains(0),
+        _printed_texts(whole, floats, negative=False, max_digits=max_digits),
+        _printed_texts(whole, floats, negative=True, max_digits=max_digits),
+        zero=whole.contains(0),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mlx_structured.json_schema.distinct import Canonical
+from mlx_structured.json_schema.equal_numbers import check_equal_numbers
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -62,6 +63,7 @@ class ArrayShape:
         self._known_ways: dict[Place, tuple[Way, ...]] = {}
         self._known_reach: dict[Place, tuple[ValueSet, ...]] = {}
         self._feasible: dict[Place, bool] = {}
+        self._checked: set[Place] = set()
         self.low = 0
         self.high: int | None = None
         rest: list[Formula] = []
@@ -197,6 +199,17 @@ class ArrayShape:
             if not self._form.is_searching:
                 self._known_reach[start] = found
         return found
+
+    def check_equal_numbers(self, place: Place) -> None:
+        """Make sure that items to come which are equal can be written in the same ways.
+
+        Raises:
+            LimitExceededError: if not.
+        """
+        if place not in self._checked:
+            check_equal_numbers(self._form, self.reach(place), self.pointer)
+            if not self._form.is_searching:
+                self._checked.add(place)
 
     def _at(self, atom: Formula, index: int) -> Formula:
         if isinstance(atom, Items) and _covers(atom, index):

@@ -174,6 +174,7 @@ class Dialect:
             drafts' names for schemas (``id``, ``$anchor``, ``$defs``) are passed over.
         ref_hides_siblings: up to draft 7 nothing beside ``$ref`` counts.
         exclusive_bounds_are_flags: in draft 4 ``exclusiveMinimum`` is a boolean.
+        integers_are_spelled: in draft 4 ``1.0`` is no integer.
         hostnames_are_ascii: up to draft 6 no label of a ``hostname`` is an encoded one.
         contains_evaluates: since 2020-12 ``contains`` counts for ``unevaluatedItems``.
         vocabularies: since 2019-09, the draft's keywords that say something about values, by the
@@ -188,6 +189,7 @@ class Dialect:
     unknown: frozenset[str] = frozenset()
     ref_hides_siblings: bool = False
     exclusive_bounds_are_flags: bool = False
+    integers_are_spelled: bool = False
     hostnames_are_ascii: bool = False
     contains_evaluates: bool = False
     vocabularies: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -253,6 +255,7 @@ DRAFT4 = Dialect(
     unknown=_SINCE_6 | _SINCE_7 | _SINCE_2019 | _SINCE_2020,
     ref_hides_siblings=True,
     exclusive_bounds_are_flags=True,
+    integers_are_spelled=True,
     hostnames_are_ascii=True,
 )
 DRAFT6 = Dialect(

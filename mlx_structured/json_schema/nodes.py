@@ -112,6 +112,12 @@ class NotString(Node):
     __slots__ = ()
 
 
+class IntegerText(Node):
+    """Satisfied by the numbers that are written without a fraction and an exponent."""
+
+    __slots__ = ()
+
+
 class Constant(Node):
     """Satisfied by one value."""
 
@@ -276,7 +282,8 @@ class NodeTable:
         self.any_value = AnyValue(0, "", is_plain=True)
         self.no_value = NoValue(1, "", _NO_TYPE)
         self.not_string = NotString(2, "", _EVERY_TYPE - {"string"})
-        self._size = 2
+        self.integer_text = IntegerText(3, "", _TYPE_NAMED["number"])
+        self._size = 3
 
     def root(self, schema: Any) -> Node:
         """The node of a whole document. Raises ``SchemaError`` if it isn't valid."""

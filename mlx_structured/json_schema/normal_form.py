@@ -44,6 +44,7 @@ from mlx_structured.json_schema.nodes import (
     AnyValue,
     Constant,
     Either,
+    IntegerText,
     JsonType,
     Negation,
     Node,
@@ -61,6 +62,7 @@ from mlx_structured.json_schema.responsible import keyword_pointer, responsible_
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
 from mlx_structured.languages.number_set import NumberSet
+from mlx_structured.languages.spelled_numbers import INTEGER_TEXTS, Numbers, SpelledNumbers
 from mlx_structured.limits import charge
 
 MAX_SCALARS = 1_000
@@ -98,8 +100,8 @@ class NormalForm:
         self,
         table: NodeTable,
         root: Node,
-        has_text: Callable[[NumberSet], bool],
-        listed: Callable[[NumberSet, int], list[Fraction] | None],
+        has_text: Callable[[Numbers], bool],
+        listed: Callable[[Numbers, int], list[Fraction] | None],
     ) -> None:
         self.table = table
         self.root: ValueSet = frozenset((root,))
@@ -129,6 +131,8 @@ class NormalForm:
             return FALSE
         if isinstance(node, NotString):
             return FALSE if of == "string" else TRUE
+        if isinstance(node, IntegerText):
+            return Within(INTEGER_TEXTS)
         if isinstance(node, Constant):
             return self._constant_formula(node, of)
         if isinstance(node, Either):
@@ -200,7 +204,7 @@ class NormalForm:
         try:
             if isinstance(members, Language):
                 return not is_empty(members)
-            if isinstance(members, NumberSet):
+            if isinstance(members, (NumberSet, SpelledNumbers)):
                 return not members.is_empty() and self._has_text(members)
         except LimitExceededError as error:
             error.locate(*responsible_keyword(values, of))
@@ -388,14 +392,24 @@ class NormalForm:
         members = self.scalars(values, of)
         if isinstance(members, Language):
             return words(members, limit)
-        return self._listed(members, limit) if isinstance(members, NumberSet) else members
+        if isinstance(members, (NumberSet, SpelledNumbers)):
+            return self._listed(members, limit)
+        return members
 
     def few_scalars(self, node: Node) -> frozenset[Scalar] | None:
-        """The scalars that satisfy the node, if nothing else does and they are few."""
+        """The scalars that satisfy the node, if nothing else does and they are few.
+
+        Where :meth:`spellings` has something to say, a number may have to be written in one way.
+        """
         if node in self._few:
             return self._few.get(node)
         found = self._few[node] = self._find_few_scalars(node)
         return found
+
+    def spellings(self, node: Node) -> SpelledNumbers | None:
+        """The numbers that satisfy a node of few scalars, if it matters how they are written."""
+        members = self.scalars(frozenset((node,)), "number")
+        return members if isinstance(members, SpelledNumbers) else None
 
     def _find_few_scalars(self, node: Node) -> frozenset[Scalar] | None:
         if isinstance(node, (AnyValue, NoValue)) or not self.is_scalar(node):
@@ -413,7 +427,7 @@ class NormalForm:
             members = self.scalars(position, of)
             if isinstance(members, Language):
                 values: Iterable[object] | None = words(members, most)
-            elif isinstance(members, NumberSet):
+            elif isinstance(members, (NumberSet, SpelledNumbers)):
                 values = members.values(most)
             else:
                 values = members

@@ -121,6 +121,7 @@ def can_end(form: NormalForm, shape: ArrayShape, written: Written) -> bool:
     if demand is Demand.NOTHING or (demand is Demand.ALL_DIFFER and shape.is_end(place)):
         return True
     if demand is Demand.SOME_EQUAL:
+        shape.check_equal_numbers(place)
         return _can_repeat(form, shape, place, written.known)
     limit = len(seen) + shape.most_needed
     return (
@@ -211,6 +212,7 @@ def _with_one_more(
 
 def _items_to_repeat(form: NormalForm, shape: ArrayShape, written: Written) -> Iterator[Offer]:
     """Where some item must be equal to another one, and none is yet."""
+    shape.check_equal_numbers(written.place)
     known = written.known
     for values, place in shape.ways(written.place):
         if contains(form, values, known):

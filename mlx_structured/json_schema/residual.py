@@ -33,6 +33,7 @@ from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
     from mlx_structured.json_schema.normal_form import NormalForm
+    from mlx_structured.languages.spelled_numbers import SpelledNumbers
 
 
 class Scalar(NamedTuple):
@@ -139,30 +140,56 @@ def _cells(form: NormalForm, rest: Formula, held: ValueSet) -> Iterator[tuple[Fo
     """Decide all conditions that single out some scalars, at once: by the values they name."""
     usual: dict[Node, bool] = {}
     singling: dict[Scalar, list[Node]] = {}
+    spelled: dict[Node, SpelledNumbers] = {}
     for node in conditions_of(rest):
-        few = form.few_scalars(node.inner if isinstance(node, Negation) else node)
+        inner = node.inner if isinstance(node, Negation) else node
+        few = form.few_scalars(inner)
         if few is not None:
             usual[node] = isinstance(node, Negation)
+            spellings = form.spellings(inner)
+            if spellings is not None:
+                spelled[node] = spellings
             for scalar in few:
                 singling.setdefault(scalar, []).append(node)
     if len(usual) < 2:
         yield rest, held
         return
     deciding = _Deciding(usual)
-    cells: dict[Formula, list[Scalar]] = {}
+    table = form.table
+    cells: dict[tuple[Formula, ValueSet], list[Scalar]] = {}
     for scalar, nodes in sorted(singling.items(), key=lambda each: repr(each[0])):
         charge(1 + len(nodes) // 32, 100 + 8 * len(nodes))
-        outcome = deciding.result(rest, frozenset(nodes))
-        if outcome is not FALSE:
-            cells.setdefault(outcome, []).append(scalar)
-    table = form.table
+        for written, turned in _spellings(form, scalar, nodes, spelled):
+            outcome = deciding.result(rest, frozenset(turned))
+            if outcome is not FALSE:
+                cells.setdefault((outcome, written), []).append(scalar)
     constant = partial(table.constant, passing=is_passing(frozenset(usual)))
-    for outcome, scalars in cells.items():
-        yield outcome, held | {table.either(constant(each.value) for each in scalars)}
+    for (outcome, written), scalars in cells.items():
+        yield outcome, held | {table.either(constant(each.value) for each in scalars)} | written
     outcome = deciding.usual(rest)
     if outcome is not FALSE:
         named = table.either(constant(each.value) for each in singling)
         yield outcome, held | {table.negation(named)}
+
+
+def _spellings(
+    form: NormalForm, scalar: Scalar, nodes: list[Node], spelled: Mapping[Node, SpelledNumbers]
+) -> list[tuple[ValueSet, list[Node]]]:
+    """The ways to write a scalar that the nodes tell apart, with those that single it out so."""
+    value = scalar.value
+    if not isinstance(value, Fraction) or spelled.keys().isdisjoint(nodes):
+        return [(frozenset(), nodes)]
+    integer_text = form.table.integer_text
+    return [
+        (
+            frozenset((form.table.negation(integer_text),)),
+            [each for each in nodes if each not in spelled or spelled[each].others.contains(value)],
+        ),
+        (
+            frozenset((integer_text,)),
+            [each for each in nodes if each not in spelled or spelled[each].whole.contains(value)],
+        ),
+    ]
 
 
 class _Deciding:

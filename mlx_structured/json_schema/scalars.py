@@ -1,7 +1,7 @@
 """Sets of scalars, one kind a JSON type, each closed under intersection and union.
 
-Scalars never split into alternatives: whatever a schema says about numbers is one set of numbers,
-and whatever it says about strings is one regular language.
+Scalars never split into alternatives: whatever a schema says about numbers is one set of numbers
+(in draft 4, as they are written), and whatever it says about strings is one regular language.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language
-from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NO_NUMBERS
+from mlx_structured.languages.spelled_numbers import Numbers
 from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["INTEGERS", "ScalarSet", "scalar_members", "scalar_set"]
 
 Symbols: TypeAlias = frozenset[bool | None]
-ScalarSet: TypeAlias = Language | NumberSet | Symbols
+ScalarSet: TypeAlias = Language | Numbers | Symbols
 
 _FULL: dict[str, ScalarSet] = {
     "null": frozenset({None}),
@@ -54,7 +55,7 @@ def intersect(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
         return languages.intersection(cast("list[Language]", sets))
     result = _FULL[json_type]
     for each in sets:
-        result = result & each  # type: ignore[operator]
+        result = result & each  # type: ignore[operator, arg-type]
     return result
 
 
@@ -64,7 +65,7 @@ def unite(sets: list[ScalarSet], json_type: JsonType) -> ScalarSet:
         return languages.union(cast("list[Language]", sets))
     result = _EMPTY[json_type]
     for each in sets:
-        result = result | each  # type: ignore[operator]
+        result = result | each  # type: ignore[operator, arg-type]
     return result
 
 
@@ -73,7 +74,7 @@ def complement(members: ScalarSet, json_type: JsonType) -> ScalarSet:
     if json_type == "string":
         return languages.complement(cast("Language", members))
     if json_type == "number":
-        return ~cast("NumberSet", members)
+        return ~cast("Numbers", members)
     return cast("Symbols", _FULL[json_type]) - cast("Symbols", members)
 
 

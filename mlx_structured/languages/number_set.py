@@ -67,9 +67,13 @@ class NumberSet:
         return f"NumberSet({', '.join(parts)})"
 
     def __and__(self, other: NumberSet) -> NumberSet:
+        if not isinstance(other, NumberSet):
+            return NotImplemented
         return _combined(self, other, lambda one, two: one and two, Periodic.__and__)
 
     def __or__(self, other: NumberSet) -> NumberSet:
+        if not isinstance(other, NumberSet):
+            return NotImplemented
         return _combined(self, other, lambda one, two: one or two, Periodic.__or__)
 
     def __invert__(self) -> NumberSet:

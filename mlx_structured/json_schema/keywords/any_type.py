@@ -7,15 +7,16 @@ from typing import Any
 from mlx_structured.json_schema.formula import FALSE, TRUE, Formula, Holds, Within, disjunction
 from mlx_structured.json_schema.nodes import CONTAINERS, JsonType, SchemaNode, json_type
 from mlx_structured.json_schema.scalars import INTEGERS, scalar_members
+from mlx_structured.languages.spelled_numbers import INTEGER_TEXTS
 
 
 def type_(node: SchemaNode, of: JsonType, value: Any) -> Formula:
-    """``type`` (2020-12 validation, section 6.1.1). ``1.0`` is an integer."""
+    """``type`` (2020-12 validation, section 6.1.1). ``1.0`` is an integer, but not in draft 4."""
     types = [value] if isinstance(value, str) else value
     if of in types:
         return TRUE
     if of == "number" and "integer" in types:
-        return Within(INTEGERS)
+        return Within(INTEGER_TEXTS if node.dialect.integers_are_spelled else INTEGERS)
     return FALSE
 
 
