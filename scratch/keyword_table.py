@@ -28,7 +28,10 @@ TREATMENTS = {"enforced": ENFORCED, "annotation": ANNOTATIONS}
 EXACT = "exact decimals"
 
 GROUPS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("type", "enum", "const"), "any JSON value; `type` also as a list"),
+    (
+        ("type", "enum", "const"),
+        "any JSON value; `type` also as a list; in draft 4 `1.0` is no integer",
+    ),
     (("properties", "required", "additionalProperties"), "a key never appears twice"),
     (("patternProperties", "propertyNames"), "ECMA-262 patterns, searched"),
     (("minProperties", "maxProperties"), "of any size"),

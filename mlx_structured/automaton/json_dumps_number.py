@@ -26,7 +26,7 @@ from mlx_structured.automaton.digit_runs import (
     DigitRuns,
     near_bound,
 )
-from mlx_structured.automaton.integer_digits import WHOLE_NUMBERS, IntegerDigits
+from mlx_structured.automaton.integer_digits import IntegerDigits
 from mlx_structured.automaton.lexeme import DONE, END, LexemeState
 from mlx_structured.languages.magnitudes import (
     EVERYTHING,
@@ -302,6 +302,7 @@ class PrintedTexts:
         integers: those of the integers, mostly the same as far as they are integers.
         zero: whether zero is a float.
         max_digits: the most digits of an integer, ``None`` for no bound.
+        is_alike: whether it is certain that the integers are the floats that are integers.
     """
 
     __slots__ = (
@@ -311,6 +312,7 @@ class PrintedTexts:
         "_runs",
         "_states",
         "integers",
+        "is_alike",
         "is_free",
         "max_digits",
         "members",
@@ -318,13 +320,20 @@ class PrintedTexts:
     )
 
     def __init__(
-        self, members: Magnitudes, integers: IntegerDigits, zero: bool, max_digits: int | None
+        self,
+        members: Magnitudes,
+        integers: IntegerDigits,
+        zero: bool,
+        max_digits: int | None,
+        *,
+        is_alike: bool,
     ) -> None:
         self.members = members
         self.integers = integers
         self.zero = zero
         self.max_digits = max_digits
-        self.is_free = members.is_everything() and integers.members.pieces == (WHOLE_NUMBERS,)
+        self.is_alike = is_alike
+        self.is_free = is_alike and members.is_everything()
         self._decades: tuple[bool, list[int]] | None = None
         self._runs: DigitRuns | None = None
         self._is_looked_at = False
@@ -337,19 +346,11 @@ class PrintedTexts:
     def is_free_after(self, number: int, size: int, more: int) -> bool:
         """Whether up to so many digits may follow a whole number, and each is printed so."""
         most = _FREE_DIGITS if self.max_digits is None else min(self.max_digits, _FREE_DIGITS)
-        return size + more <= most and (
-            self.is_free
-            or all(
-                self.is_piece_free(number, each) and self._are_integers_free(number, each)
-                for each in range(more + 1)
-            )
+        if self.is_free or not self.is_alike:
+            return self.is_free and size + more <= most
+        return size + more <= most and all(
+            self.is_piece_free(number, each) for each in range(more + 1)
         )
-
-    def _are_integers_free(self, digits: int, power: int) -> bool:
-        """Whether all integers from digits * 10**power to below the next are printed as such."""
-        members = self.integers.members
-        piece = members.piece_of(digits, power)
-        return piece >= 0 and members.pieces[piece] == WHOLE_NUMBERS
 
     @property
     def runs(self) -> DigitRuns | None:
@@ -536,8 +537,9 @@ def _printed_texts(
     key = (members, integers, floats.contains(0), max_digits)
     texts = _printed.get(key)
     if texts is None:
+        is_alike = integers is magnitudes(floats & INTEGERS, negative=negative)
         digits = IntegerDigits(integers, max_digits)
-        texts = _printed[key] = PrintedTexts(members, digits, key[2], max_digits)
+        texts = _printed[key] = PrintedTexts(members, digits, key[2], max_digits, is_alike=is_alike)
     return texts
 
 

@@ -31,6 +31,7 @@ OTHERS = [
 ]
 LONG = ["e+300", "e-308", "e-32", "1234", "0.125", "1e-30"]
 
+DRAFT4 = "http://json-schema.org/draft-04/schema#"
 SCHEMAS: list[dict[str, Any]] = [
     {"type": "number"},
     {"type": "integer"},
@@ -48,6 +49,10 @@ SCHEMAS: list[dict[str, Any]] = [
     {"multipleOf": 0.25, "maximum": 1000},
     {"type": "integer", "minimum": 1024, "multipleOf": 8},
     {"not": {"multipleOf": 3}},
+    {"$schema": DRAFT4, "type": "number", "not": {"type": "integer"}},
+    {"$schema": DRAFT4, "type": "number", "not": {"type": "integer", "minimum": 300}},
+    {"$schema": DRAFT4, "anyOf": [{"type": "integer"}, {"type": "number", "maximum": 900.5}]},
+    {"$schema": DRAFT4, "minimum": 0, "anyOf": [{"type": "integer"}, {"minimum": 20}]},
 ]
 
 
