@@ -104,7 +104,9 @@ class NumberRun(LexemeState):
         transitions: dict[int, LexemeState] = dict.fromkeys(b"123456789", _ANY_RUNS.state(FIRST))
         transitions[0x30] = ZeroState(self.real.positive, self.real.zero)
         if self.real.negative is not None:
-            transitions[0x2D] = NumberState(self.real.negative, None, zero=False)
+            minus = NumberState(self.real.negative, None, zero=False)
+            if minus.transitions:
+                transitions[0x2D] = minus
         return transitions
 
 
