@@ -60,6 +60,15 @@ SCHEMAS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("bound", ["1e+308", "1.7e+308"])
+def test_multiples_beyond_nearly_all_doubles_begin_as_few_numbers_do(bound: str) -> None:
+    schema = {"type": "number", "minimum": float(bound), "multipleOf": 0.1}
+    acceptor = compile_json_schema(schema)
+    assert acceptor.accepts(bound)
+    assert acceptor.accepts_prefix("1.7")
+    assert not acceptor.accepts_prefix("7.0")
+
+
 @pytest.mark.parametrize("tokens", [DIGITS + OTHERS, DIGITS + OTHERS + LONG], ids=["short", "long"])
 @pytest.mark.parametrize("schema", SCHEMAS, ids=json.dumps)
 def test_each_token_is_offered_exactly_where_it_can_be_read(
