@@ -516,7 +516,7 @@ def _scientific_decades(members: Magnitudes) -> tuple[bool, list[int]]:
             decades.update(range(first, last + 1))
             # The decades of the cuts themselves, and those at the ends of the doubles, are partial.
             is_sure = is_sure or (piece == EVERYTHING and last - first > _PARTIAL_DECADES)
-        # Whole numbers with enough zeros at the end are members, and there are doubles of that size.
+        # Whole numbers with enough zeros at the end are members, and there are such doubles.
         if (i == len(cuts) and exponent_of(low) < _SURE_ZEROS) and any(
             not without and step and ten_to(_SURE_ZEROS) % step == 0 for step, without in piece
         ):
