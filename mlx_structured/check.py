@@ -174,7 +174,7 @@ def _acceptor(schema: str, style: str | None, default_dialect: str) -> Acceptor:
 def _alternatives(acceptor: Acceptor) -> tuple[str, ...]:
     """The types of the documents, by what they may begin with: a state leads to no dead end."""
     with LEARNING, acceptor.origin.work:
-        first = {byte for each in acceptor.begin() for byte in each.lexeme.transitions}
+        first = {byte for each in acceptor.begin() for byte in each.lexeme.following}
     return tuple(each for each, begin in _BEGINNINGS.items() if not first.isdisjoint(begin))
 
 

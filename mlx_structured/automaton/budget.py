@@ -21,9 +21,10 @@ from mlx_structured.automaton.completion import NEVER, Completion, Completions
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Link, Unknown
+from mlx_structured.automaton.reach import Bitmap
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState, string_body
 from mlx_structured.automaton.tails import Tail, tails
-from mlx_structured.automaton.token_walk import MANY_IDS, Bitmap, TokenWalk
+from mlx_structured.automaton.token_walk import MANY_IDS, TokenWalk
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import EVERYTHING, Language

@@ -37,14 +37,14 @@ from mlx_structured.languages.language import (
 from mlx_structured.languages.number_set import at_least, at_most
 from mlx_structured.limits import DEFAULT_LIMITS, Budget, Limits
 
-MOST_LOOKED_AT = 5_000
-"""So many states are looked at for a shortest text."""
-
 MAX_STEPS = 10_000
 """Lexemes that one search reads before it gives up."""
 
 MAX_STATES = 500
 """States of one lexeme in which its shortest text is looked for; after that any text will do."""
+
+MOST_LOOKED_AT = 5_000
+"""Of a lexeme that isn't a string, so many for a shortest text."""
 
 MOST_CHARACTERS = 32
 """Of a range of characters that lead to the same, so many are tried."""
@@ -282,14 +282,17 @@ def _short_text(lexeme: LexemeState) -> Word:
             label = _label_after(lexeme, text)
             if label is not None:
                 return text, label
-    return next(_texts_by_length(lexeme, distinct=True), None) or _some_text(lexeme)
+    shortest = next(_texts_by_length(lexeme, distinct=True, most=MOST_LOOKED_AT), None)
+    return shortest or _some_text(lexeme)
 
 
-def _texts_by_length(lexeme: LexemeState, *, distinct: bool) -> Iterator[Word]:
+def _texts_by_length(
+    lexeme: LexemeState, *, distinct: bool, most: int = MAX_STATES
+) -> Iterator[Word]:
     """The shortest texts of a lexeme; if ``distinct``, only one that leads to each state."""
     queue = deque([(b"", lexeme)])
     seen = {lexeme}
-    for _ in range(MAX_STATES):
+    for _ in range(most):
         if not queue:
             return
         text, state = queue.popleft()
@@ -371,17 +374,7 @@ def _label_after(lexeme: LexemeState, text: Sequence[int]) -> Hashable | None:
 
 
 def _some_text(lexeme: LexemeState) -> Word:
-    """A shortest text, or one that ends where it can, by the smallest digits."""
-    queue = deque([(b"", lexeme)])
-    for _ in range(MOST_LOOKED_AT):
-        if not queue:
-            break
-        text, state = queue.popleft()
-        if state.label is not None:
-            return text, state.label
-        queue += [
-            (text + bytes([byte]), after) for byte, after in sorted(state.transitions.items())
-        ]
+    """A text that ends where it can, by the smallest digits: no way is a dead end."""
     text = b""
     while lexeme.label is None:
         if len(text) > MAX_STATES:

@@ -18,8 +18,7 @@ from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, JsonType, ValueS
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.languages.language import Language, is_known_rest
-from mlx_structured.languages.number_set import NumberSet
-from mlx_structured.languages.spelled_numbers import SpelledNumbers
+from mlx_structured.languages.spelled_numbers import Numbers
 from mlx_structured.style import Style
 
 _SYMBOLS = {None: b"null", True: b"true", False: b"false"}
@@ -93,7 +92,7 @@ class Grammar:
             members = form.scalars(values, json_type)
             if isinstance(members, Language):
                 yield string_lexeme(members, self.style.spelling)
-            elif isinstance(members, (NumberSet, SpelledNumbers)):
+            elif isinstance(members, Numbers):
                 lexeme = number_lexeme(members, self.style.spelling, self.style.max_digits)
                 if lexeme is not None:
                     yield lexeme

@@ -16,7 +16,8 @@ from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
-from mlx_structured.automaton.token_walk import Bitmap, TokenWalk
+from mlx_structured.automaton.reach import Bitmap
+from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.errors import LimitExceededError, VocabularyError
 from mlx_structured.limits import charge
 from mlx_structured.vocabulary import Vocabulary

@@ -27,19 +27,23 @@ from mlx_structured.automaton.digit_runs import (
     near_bound,
 )
 from mlx_structured.automaton.integer_digits import IntegerDigits
-from mlx_structured.automaton.lexeme import DONE, END, LexemeState
+from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.listed_texts import one_of
 from mlx_structured.languages.magnitudes import (
     EVERYTHING,
     Magnitudes,
     compared,
-    decimal_length,
     magnitudes,
-    ten_to,
 )
 from mlx_structured.languages.number_set import ALL_NUMBERS, INTEGERS, NumberSet
+from mlx_structured.languages.scientific_notation import (
+    FIXED_DIGITS,
+    FIXED_ZEROS,
+    SCIENTIFIC,
+    scientific_decades,
+)
 from mlx_structured.languages.shortest_decimals import (
     GREATEST_EXPONENT,
-    LEAST_EXPONENT,
     MOST_DIGITS,
     is_shortest,
     starts_shortest,
@@ -47,19 +51,14 @@ from mlx_structured.languages.shortest_decimals import (
 )
 from mlx_structured.limits import charge
 
-_FIXED_DIGITS = 16
 _FREE_DIGITS = 14
 """Of so many digits, each number is printed as it is: no shorter text reads back the same."""
 
-_FIXED_ZEROS = 3
-_SCIENTIFIC = ((LEAST_EXPONENT, -_FIXED_ZEROS - 2), (_FIXED_DIGITS, GREATEST_EXPONENT))
 _EXPONENT_TEXTS = {
     exponent: f"{exponent:+03}".encode()
-    for first, last in _SCIENTIFIC
+    for first, last in SCIENTIFIC
     for exponent in range(first, last + 1)
 }
-_PARTIAL_DECADES = 20
-_SURE_ZEROS = 200
 _DIGITS = range(10)
 
 
@@ -83,31 +82,7 @@ class NumberState(LexemeState):
         return transitions
 
     def stand_in(self, digits: int) -> LexemeState:
-        texts = self.positive
-        if digits > MOST_IN_TOKEN:
-            return self
-        if not texts.is_free or not texts.is_free_after(1, 1, digits):
-            return near_bound(self, digits)
-        return NumberRun(self)
-
-
-class NumberRun(LexemeState):
-    """As a :class:`NumberState` in which any digit may come first."""
-
-    __slots__ = ("real",)
-
-    def __init__(self, real: NumberState) -> None:
-        super().__init__()
-        self.real = real
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        transitions: dict[int, LexemeState] = dict.fromkeys(b"123456789", _ANY_RUNS.state(FIRST))
-        transitions[0x30] = ZeroState(self.real.positive, self.real.zero)
-        if self.real.negative is not None:
-            minus = NumberState(self.real.negative, None, zero=False)
-            if minus.transitions:
-                transitions[0x2D] = minus
-        return transitions
+        return self if digits > MOST_IN_TOKEN else near_bound(self, digits)
 
 
 class ZeroState(LexemeState):
@@ -264,36 +239,7 @@ class ExponentState(LexemeState):
 
     def expand(self) -> Mapping[int, LexemeState]:
         exponents = self.texts.exponents(self.digits, self.size)
-        return _one_of(tuple(_EXPONENT_TEXTS[each] for each in exponents)).transitions
-
-
-class ListedState(LexemeState):
-    """One of a list of texts remains to be written."""
-
-    __slots__ = ("texts",)
-
-    def __init__(self, texts: tuple[bytes, ...]) -> None:
-        super().__init__(DONE if b"" in texts else None)
-        self.texts = texts
-
-    def expand(self) -> Mapping[int, LexemeState]:
-        rests: dict[int, list[bytes]] = {}
-        for text in self.texts:
-            if text:
-                rests.setdefault(text[0], []).append(text[1:])
-        return {byte: _one_of(tuple(texts)) for byte, texts in rests.items()}
-
-
-_listed: WeakValueDictionary[tuple[bytes, ...], ListedState] = WeakValueDictionary()
-
-
-def _one_of(texts: tuple[bytes, ...]) -> LexemeState:
-    if texts == (b"",):
-        return END
-    state = _listed.get(texts)
-    if state is None:
-        state = _listed[texts] = ListedState(texts)
-    return state
+        return one_of(tuple(_EXPONENT_TEXTS[each] for each in exponents)).transitions
 
 
 class PrintedTexts:
@@ -348,10 +294,10 @@ class PrintedTexts:
     def is_free_after(self, number: int, size: int, more: int) -> bool:
         """Whether up to so many digits may follow a whole number, and each is printed so."""
         most = _FREE_DIGITS if self.max_digits is None else min(self.max_digits, _FREE_DIGITS)
-        if self.is_free or not self.is_alike:
-            return self.is_free and size + more <= most
-        return size + more <= most and all(
-            self.is_piece_free(number, each) for each in range(more + 1)
+        if size + more > most:
+            return False
+        return self.is_free or (
+            self.is_alike and all(self.is_piece_free(number, each) for each in range(more + 1))
         )
 
     @property
@@ -365,8 +311,8 @@ class PrintedTexts:
             members = self.members
             ends = {members.pieces[0], members.pieces[-1]}
             is_within = all(
-                compared(1, members.scale - _FIXED_ZEROS - 1, cut) <= 0
-                and compared(1, members.scale + _FIXED_DIGITS, cut) > 0
+                compared(1, members.scale - FIXED_ZEROS - 1, cut) <= 0
+                and compared(1, members.scale + FIXED_DIGITS, cut) > 0
                 for cut in members.cuts
             )
             if is_within and ends <= {EVERYTHING, ()}:
@@ -400,7 +346,7 @@ class PrintedTexts:
 
     def whole(self, number: int, size: int) -> LexemeState | None:
         """The state after the first digits, before the point; ``None`` if it is dead."""
-        if size > _FIXED_DIGITS:
+        if size > FIXED_DIGITS:
             return self.integers.after(number, size)
         fits = self.max_digits is None or size <= self.max_digits
         label = fits and (self.is_free or self.integers.members.contains(number, 0))
@@ -410,7 +356,7 @@ class PrintedTexts:
 
     def _whole_goes_on(self, number: int, size: int) -> bool:
         members = self.members
-        for more in range(_FIXED_DIGITS + 1 - size):
+        for more in range(FIXED_DIGITS + 1 - size):
             if members.is_past(number, more):
                 break
             if starts_shortest(members, number, size, more, longer=False):
@@ -459,7 +405,7 @@ class PrintedTexts:
             or (self.zero and places == 0)
             or any(
                 starts_shortest(self.members, digit, 1, -place, longer=False)
-                for place in range(places + 1, _FIXED_ZEROS + 2)
+                for place in range(places + 1, FIXED_ZEROS + 2)
                 for digit in range(1, 10)
             )
         ):
@@ -474,7 +420,7 @@ class PrintedTexts:
     def exponents(self, digits: int, size: int) -> Iterator[int]:
         """The exponents with which the digits, with a point after the first, are printed."""
         for first, last in self.members.powers(digits):
-            for least, greatest in _SCIENTIFIC:
+            for least, greatest in SCIENTIFIC:
                 start = least if first is None else max(first + size - 1, least)
                 end = greatest if last is None else min(last + size - 1, greatest)
                 for exponent in range(start, end + 1):
@@ -486,7 +432,7 @@ class PrintedTexts:
     def _has_exponent(self, digits: int, size: int, *, longer: bool) -> bool:
         """Whether a text with an exponent starts with the digits, a point after the first."""
         if self._decades is None:
-            self._decades = _scientific_decades(self.members)
+            self._decades = scientific_decades(self.members)
         is_sure, decades = self._decades
         if is_sure and size < 15:
             return True
@@ -494,37 +440,6 @@ class PrintedTexts:
             starts_shortest(self.members, digits, size, exponent - size + 1, longer=longer)
             for exponent in decades
         )
-
-
-def _scientific_decades(members: Magnitudes) -> tuple[bool, list[int]]:
-    """The exponents in which there may be members, and whether one of them has all numbers."""
-
-    def exponent_of(cut: int) -> int:
-        return decimal_length(cut) - 1 - members.scale
-
-    decades: set[int] = set()
-    is_sure = False
-    cuts = members.cuts
-    for i, piece in enumerate(members.pieces):
-        if not piece:
-            continue
-        # The first members above zero are the steps, if there is something that they step over.
-        low = cuts[i - 1] if i else min(step for step, _ in piece)
-        for least, greatest in _SCIENTIFIC:
-            first = max(exponent_of(low), least) if low else least
-            last = min(exponent_of(cuts[i]), greatest) if i < len(cuts) else greatest
-            decades.update(range(first, last + 1))
-            # The decades of the cuts themselves, and those at the ends of the doubles, are partial.
-            is_sure = is_sure or (piece == EVERYTHING and last - first > _PARTIAL_DECADES)
-        # Whole numbers with enough zeros at the end are members, and there are such doubles.
-        if (i == len(cuts) and exponent_of(low) < _SURE_ZEROS) and any(
-            not without and step and ten_to(_SURE_ZEROS) % step == 0 for step, without in piece
-        ):
-            is_sure = True
-    decades.update(
-        exponent_of(cut) for cut, member in zip(cuts, members.members, strict=True) if member
-    )
-    return is_sure, sorted(decades & _EXPONENT_TEXTS.keys())
 
 
 _Key: TypeAlias = "tuple[Magnitudes, Magnitudes, bool, int | None]"

@@ -121,7 +121,11 @@ class ObjectNetwork:
             return self._value(link, at, cast("KeyWay", at.detail))
         if at.phase == VALUE:
             return self._after_value(link, at, label)
-        return self._after_open(link, at) if at.phase == OPEN else self._keys(link, at)
+        if at.phase == OPEN:
+            return self._after_open(link, at)
+        following = self._following(at.progress)
+        named = [] if self._joins_names else self._named(link, at, following, b"")
+        return named + self._others(link, at, following)
 
     def _after_open(self, link: Link, state: ObjectState) -> list[Configuration]:
         punctuation = self._grammar.punctuation
@@ -191,35 +195,35 @@ class ObjectNetwork:
         """
         following = self._following(state.progress)
         if separator is None:
-            return self._keys(link, state, before)
-        begun = []
-        if following.names and self._joins_names:
-            begun.append(self._named(link, state, following.names, before))
-        alone = following.names and not self._joins_names
-        if alone or any(self._unwritten(state, following)):
+            named = self._named(link, state, following, before)
+            return named + self._others(link, state, following)
+        begun = self._named(link, state, following, before) if self._joins_names else []
+        if (following.names and not begun) or any(self._unwritten(state, following)):
             comma = link.sibling(state._replace(phase=COMMA))
             begun.append(comma.configuration(separator))
         return begun
 
-    def _keys(
-        self, link: Link, state: ObjectState, before: bytes | None = None
+    def _named(
+        self, link: Link, state: ObjectState, following: NextKeys, before: bytes
     ) -> list[Configuration]:
-        """The keys that may come next: after a comma without those that are read with it."""
-        following = self._following(state.progress)
-        keys = []
-        if following.names and (before is not None or not self._joins_names):
-            keys.append(self._named(link, state, following.names, before or b""))
-        for each, machine in self._unwritten(state, following):
-            other = link.sibling(state._replace(phase=OTHER, detail=each))
-            keys.append(other.configuration(string_lexeme(machine, self._spelling)))
-        return keys
-
-    def _named(self, link: Link, state: ObjectState, names: int, before: bytes) -> Configuration:
+        """The names that may come next, if any, with what stands before each."""
+        names = following.names
+        if not names:
+            return []
         named = link.sibling(state._replace(phase=NAME))
         if self._spelling == "any":
-            return named.configuration(string_lexeme(self._names.start(names), "any"))
+            return [named.configuration(string_lexeme(self._names.start(names), "any"))]
         after = self._grammar.punctuation.colon_text if self._joins_names else b""
-        return named.configuration(self._names.keys(names, before, after))
+        return [named.configuration(self._names.keys(names, before, after))]
+
+    def _others(self, link: Link, state: ObjectState, following: NextKeys) -> list[Configuration]:
+        """The other keys that may come next."""
+        return [
+            link.sibling(state._replace(phase=OTHER, detail=each)).configuration(
+                string_lexeme(machine, self._spelling)
+            )
+            for each, machine in self._unwritten(state, following)
+        ]
 
     def _following(self, progress: Progress) -> NextKeys:
         """The keys that may come next, but for those written; asked before the comma and after."""

@@ -41,7 +41,11 @@ class Punctuation:
         """Whitespace before the document, where the style allows any."""
         self.trailing = text_lexeme(free) if unbounded else text_lexeme()
         """What may follow the document."""
-        self._same = self._between(1) if self._indent is None else None
+        # Without an indent these are the same at each depth.
+        is_flat = style.indent is None
+        self._flat_comma = self._separator(style.item_separator) if is_flat else None
+        self._flat_brace = text_lexeme(free, b"}") if is_flat else None
+        self._flat_bracket = text_lexeme(free, b"]") if is_flat else None
 
     def _separator(self, text: str) -> LexemeState:
         # The separator's own whitespace comes first: after free whitespace it couldn't be told.
@@ -66,26 +70,12 @@ class Punctuation:
 
     def comma(self, depth: int) -> LexemeState:
         """What stands between two items."""
-        return self._at(depth)[0]
+        return self._flat_comma or text_lexeme(self.comma_text(depth))
 
     def close_brace(self, depth: int) -> LexemeState:
         """The end of an object that isn't empty."""
-        return self._at(depth)[1]
+        return self._flat_brace or text_lexeme(self._new_line(depth - 1) + b"}")
 
     def close_bracket(self, depth: int) -> LexemeState:
         """The end of an array that isn't empty."""
-        return self._at(depth)[2]
-
-    def _at(self, depth: int) -> tuple[LexemeState, LexemeState, LexemeState]:
-        return self._same or self._between(depth)
-
-    def _between(self, depth: int) -> tuple[LexemeState, LexemeState, LexemeState]:
-        """The comma, the brace and the bracket."""
-        if self._indent is None:
-            comma = self._separator(self._comma)
-        else:
-            comma = text_lexeme(self.comma_text(depth))
-        outside = self._new_line(depth - 1)
-        brace = text_lexeme(self._free, outside + b"}")
-        bracket = text_lexeme(self._free, outside + b"]")
-        return comma, brace, bracket
+        return self._flat_bracket or text_lexeme(self._new_line(depth - 1) + b"]")

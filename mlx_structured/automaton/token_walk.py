@@ -8,10 +8,9 @@ what tokens have in common after the lexeme is walked once.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias, get_args
+from typing import Any, get_args
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -23,20 +22,19 @@ from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
 from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.reach import Bitmap, Reach
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_digits import most_digits
 from mlx_structured.automaton.token_nodes import TokenNodes
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
-from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState, byte_at
+from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
 from mlx_structured.style import Spelling
 from mlx_structured.vocabulary import Vocabulary
-
-Bitmap: TypeAlias = npt.NDArray[np.uint32]
 
 WIDE = 32
 """A state with more ways on than this is walked by numpy, or by its difference to plain strings."""
@@ -57,26 +55,7 @@ MANY_IDS = 48
 """More token ids than this are kept as a bitmap."""
 
 
-class Reach(NamedTuple):
-    """What a walk found.
-
-    Arguments:
-        ids: token ids, few.
-        bitmap: token ids, many, as a packed bitmap; ``None`` for none.
-        exits: pairs of the label with which the lexeme may end and the (merged) node where.
-    """
-
-    ids: tuple[int, ...]
-    bitmap: Bitmap | None
-    exits: tuple[tuple[Hashable, int], ...]
-
-
 _walks: WeakSet[TokenWalk] = WeakSet()
-
-
-def _size(reach: Reach) -> int:
-    """Bytes, by estimate."""
-    return 500 + 8 * len(reach.ids) + (0 if reach.bitmap is None else reach.bitmap.nbytes)
 
 
 class TokenWalk:
@@ -122,7 +101,7 @@ class TokenWalk:
         if self.nodes.memory + self.memory > most:
             # Walks of lexemes that nobody uses any more are gone already.
             self.memory = sum(
-                _size(reach) for by_node in self._reached.values() for reach in by_node.values()
+                reach.memory for by_node in self._reached.values() for reach in by_node.values()
             )
             if self.nodes.memory + self.memory > most // 2:
                 self._forget()
@@ -185,7 +164,7 @@ class TokenWalk:
         found = by_node.get(node)
         if found is None:
             found = by_node[node] = self._walk(lexeme, node)
-            self.memory += _size(found)
+            self.memory += found.memory
         return found
 
     def _walk(self, lexeme: LexemeState, node: int) -> Reach:
@@ -343,7 +322,7 @@ class TokenWalk:
 
     def _walk_words(self, lexeme: WordsState, node: int) -> Reach:
         """Along the texts, as far as there are tokens; what they have in common only once."""
-        texts, labels, members = lexeme.words.texts, lexeme.words.labels, lexeme.members
+        words, members = lexeme.words, lexeme.members
         nodes = self.nodes
         tokens = nodes.tokens
         ids: list[int] = []
@@ -351,22 +330,21 @@ class TokenWalk:
         stack = [(0, len(members), lexeme.depth, node)]
         while stack:
             low, high, depth, at = stack.pop()
-            text = texts[members[low]]
+            text = words.texts[members[low]]
             while depth < len(text):
-                byte = text[depth]
-                if texts[members[high - 1]][depth] != byte:
-                    end = bisect_right(members, byte, low, high, key=byte_at(texts, depth))
+                end = words.end_of_byte(members, low, high, depth)
+                if end < high:
                     stack.append((end, high, depth, at))
                     high = end
-                child = (nodes.known[at] or nodes.children(at)).get(byte)
+                child = (nodes.known[at] or nodes.children(at)).get(text[depth])
                 if child is None:
                     break
                 at = child
                 ids += tokens[at]
                 depth += 1
             else:
-                if self.nodes.goes_on(at):
-                    exits.setdefault(labels[members[low]], []).append(at)
+                if nodes.goes_on(at):
+                    exits.setdefault(words.labels[members[low]], []).append(at)
         return self._reach(ids, [], exits)
 
     def _walk_other_words(self, lexeme: OtherWordsState, node: int) -> Reach:
@@ -407,10 +385,10 @@ class TokenWalk:
                 if after is other_after:
                     continue
                 if after is None:
-                    lost += self.nodes.tokens[child]
+                    lost += nodes.tokens[child]
                 if other_after.label is not None:
-                    lost_exits.update(self.nodes.parts(child))
-                if self.nodes.subtree[child] > 1:
+                    lost_exits.update(nodes.parts(child))
+                if nodes.subtree[child] > 1:
                     if after is not None and after.label is not None:
                         exits.setdefault(after.label, []).append(child)
                     stack.append((child, after, other_after))

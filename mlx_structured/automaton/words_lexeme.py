@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from weakref import WeakValueDictionary
 
@@ -36,6 +36,11 @@ class Words:
         self._others: WeakValueDictionary[
             tuple[tuple[int, ...], int, LexemeState], OtherWordsState
         ] = WeakValueDictionary()
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """The places of all texts."""
+        return tuple(range(len(self.texts)))
 
     def state(self, members: tuple[int, ...], depth: int) -> WordsState:
         """The interned state in which so many bytes of some of the texts were read."""
@@ -70,6 +75,14 @@ class Words:
 
         low = bisect_left(members, read, key=rest)
         return low, bisect_right(members, read, low, key=rest)
+
+    def end_of_byte(self, members: tuple[int, ...], low: int, high: int, depth: int) -> int:
+        """The place after the members that have the same byte at a depth as the first of some."""
+        texts = self.texts
+        byte = texts[members[low]][depth]
+        if texts[members[high - 1]][depth] == byte:
+            return high
+        return bisect_right(members, byte, low, high, key=lambda each: texts[each][depth])
 
 
 class WordsState(LexemeState):
@@ -185,13 +198,8 @@ def words_lexeme(words: Iterable[str]) -> WordsState:
     Arguments:
         words: at least one; none with unpaired surrogates.
     """
-    return labelled_words((encode_string(word)[1:], DONE) for word in words)
-
-
-def labelled_words(labelled: Iterable[tuple[bytes, Hashable]]) -> WordsState:
-    """The state before one of the texts, each of which ends the lexeme in its own way."""
-    words = Words(labelled)
-    return words.state(tuple(range(len(words.texts))), 0)
+    found = _closed(words)
+    return found.state(found.all, 0)
 
 
 def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsState:
@@ -201,13 +209,13 @@ def other_words_lexeme(words: Iterable[str], plain: LexemeState) -> OtherWordsSt
         words: at least one; none with unpaired surrogates.
         plain: the state after the opening quote of any string.
     """
-    texts = Words((encode_string(word)[1:], DONE) for word in words)
-    return texts.others(tuple(range(len(texts.texts))), 0, plain)
+    found = _closed(words)
+    return found.others(found.all, 0, plain)
 
 
-def byte_at(texts: Sequence[bytes], depth: int) -> Callable[[int], int]:
-    """The function from the place of a text to its byte at a depth."""
-    return lambda place: texts[place][depth]
+def _closed(words: Iterable[str]) -> Words:
+    """The words from behind the opening quote on."""
+    return Words((encode_string(word)[1:], DONE) for word in words)
 
 
 @lru_cache(maxsize=4096)

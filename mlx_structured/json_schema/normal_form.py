@@ -61,7 +61,6 @@ from mlx_structured.json_schema.residual import Scalar
 from mlx_structured.json_schema.responsible import keyword_pointer, responsible_keyword
 from mlx_structured.json_schema.scalars import ScalarSet, scalar_members, scalar_set
 from mlx_structured.languages.language import Language, complement, is_empty, literals, words
-from mlx_structured.languages.number_set import NumberSet
 from mlx_structured.languages.spelled_numbers import INTEGER_TEXTS, Numbers, SpelledNumbers
 from mlx_structured.limits import charge
 
@@ -204,7 +203,7 @@ class NormalForm:
         try:
             if isinstance(members, Language):
                 return not is_empty(members)
-            if isinstance(members, (NumberSet, SpelledNumbers)):
+            if isinstance(members, Numbers):
                 return not members.is_empty() and self._has_text(members)
         except LimitExceededError as error:
             error.locate(*responsible_keyword(values, of))
@@ -392,7 +391,7 @@ class NormalForm:
         members = self.scalars(values, of)
         if isinstance(members, Language):
             return words(members, limit)
-        if isinstance(members, (NumberSet, SpelledNumbers)):
+        if isinstance(members, Numbers):
             return self._listed(members, limit)
         return members
 
@@ -427,7 +426,7 @@ class NormalForm:
             members = self.scalars(position, of)
             if isinstance(members, Language):
                 values: Iterable[object] | None = words(members, most)
-            elif isinstance(members, (NumberSet, SpelledNumbers)):
+            elif isinstance(members, Numbers):
                 values = members.values(most)
             else:
                 values = members

@@ -40,7 +40,7 @@ from mlx_structured.languages.unicode_properties import property_set
 
 _QUANTIFIER = re.compile(r"(?:\*|\+|\?|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _GROUP = re.compile(r"\((?:\?(?:(:|=|!|<=|<!)|<([^>]*)>))?")
-_MODIFIERS = re.compile(r"\(\?([ims]*)(-?)([ims]*):")
+_MODIFIERS = re.compile(r"\(\?([ims]*)-?([ims]*):")
 _BACK_REFERENCE = re.compile(r"\\(?:([1-9][0-9]*)|k<([^>]*)>)")
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _CLASSES = {"d": sets.DIGITS, "w": sets.WORD, "s": sets.WHITESPACE}
@@ -214,7 +214,7 @@ class _Parser:
         opening = _MODIFIERS.match(self.pattern, self.position)
         if opening is None:
             raise self.error("invalid group")
-        added, _, removed = opening.groups()
+        added, removed = opening.groups()
         flags = added + removed
         if not flags or len(set(flags)) < len(flags):
             raise self.error("invalid modifiers of a group")
