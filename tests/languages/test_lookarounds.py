@@ -21,6 +21,7 @@ from backtracking import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judged_texts import assert_texts
 
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.ecma_pattern import match_language, search_language
@@ -53,12 +54,7 @@ FOUND = [
 def test_a_lookbehind_may_ask_about_the_text_on_both_sides(
     pattern: str, found: list[str], missing: list[str]
 ) -> None:
-    language = search_language(pattern)
-    for text in found:
-        assert matches(language, text), text
-    for text in missing:
-        assert not matches(language, text), text
-    assert is_empty(language) is (not found)
+    assert_texts(search_language(pattern), found, missing)
 
 
 @pytest.mark.parametrize("opening", ["(?=", "(?!", "(?<=", "(?<!"])
@@ -119,12 +115,7 @@ FLAGS = [
 
 @pytest.mark.parametrize(("pattern", "matched", "others"), FLAGS, ids=[case[0] for case in FLAGS])
 def test_a_group_has_flags_of_its_own(pattern: str, matched: list[str], others: list[str]) -> None:
-    language = match_language(pattern)
-    for text in matched:
-        assert matches(language, text), text
-    for text in others:
-        assert not matches(language, text), text
-    assert is_empty(language) is (not matched)
+    assert_texts(match_language(pattern), matched, others)
 
 
 ATOMS = [Atom("a", "a"), Atom("b", "b"), Atom("[^a]", "a", negative=True), Atom(".", "\n", True)]
