@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.acceptor import LEARNING, Acceptor
-from mlx_structured.automaton.budget import BudgetMasks
+from mlx_structured.automaton.completable_masks import CompletableMasks
 from mlx_structured.automaton.forced_text import Encode, ForcedTokens, is_at_end
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.token_walk import TokenWalk
@@ -26,7 +26,7 @@ class _Shared(NamedTuple):
 
     walk: TokenWalk
     guide: Guide
-    budget: BudgetMasks
+    completable: CompletableMasks
 
 
 _shared: WeakKeyDictionary[Acceptor, WeakKeyDictionary[Vocabulary, _Shared]] = WeakKeyDictionary()
@@ -40,7 +40,7 @@ def _share(acceptor: Acceptor, vocabulary: Vocabulary) -> _Shared:
         if walk is None:
             walk = _walks[vocabulary] = TokenWalk(vocabulary)
         guide = Guide(acceptor.origin, vocabulary, walk)
-        shared = by_vocabulary[vocabulary] = _Shared(walk, guide, BudgetMasks(guide, walk))
+        shared = by_vocabulary[vocabulary] = _Shared(walk, guide, CompletableMasks(guide, walk))
     return shared
 
 
@@ -132,7 +132,7 @@ class JsonSchemaAcceptorDriver:
         if max_tokens is not None and max_tokens < 0:
             raise ValueError(f"max_tokens={max_tokens} is negative: None is for no limit")
         with LEARNING:
-            self._walk, self._guide, self._budget = _share(acceptor, vocabulary)
+            self._walk, self._guide, self._completable = _share(acceptor, vocabulary)
         self._states: list[GuideState] = [self._guide.start]
         self._buffer: _Buffer | None = None
         if max_tokens is not None and max_tokens < (needed := self.tokens_to_complete()):
@@ -158,7 +158,7 @@ class JsonSchemaAcceptorDriver:
             left = self.max_tokens - len(self._states) + 1
             ceiling = state.ceiling
             if bitmap is None or ceiling is None or ceiling >= left:
-                return self._budget.bitmap(state, left)
+                return self._completable.bitmap(state, left)
         return self._guide.bitmap(state) if bitmap is None else bitmap
 
     def write_mask_into(self, data_ptr: int, numel: int, element_size: int) -> None:
@@ -252,11 +252,11 @@ class JsonSchemaAcceptorDriver:
         Raises:
             LimitExceededError: if none was found with a bounded search.
         """
-        return len(self._budget.completion(self._states[-1]))
+        return len(self._completable.completion(self._states[-1]))
 
     def can_complete_within(self, tokens: int) -> bool:
         """Whether a completion with at most so many tokens is known."""
-        return self._budget.fits(self._states[-1], tokens)
+        return self._completable.fits(self._states[-1], tokens)
 
     def rollback(self, count: int) -> None:
         """Take back the last tokens.
@@ -275,7 +275,7 @@ class JsonSchemaAcceptorDriver:
         other.acceptor = self.acceptor
         other.vocabulary = self.vocabulary
         other.max_tokens = self.max_tokens
-        other._walk, other._guide, other._budget = self._walk, self._guide, self._budget
+        other._walk, other._guide, other._completable = self._walk, self._guide, self._completable
         other._states = self._states.copy()
         other._buffer = self._buffer
         return other
@@ -292,7 +292,7 @@ class TokenForcer:
 
     def __init__(self, driver: JsonSchemaAcceptorDriver, encode: Encode) -> None:
         self._driver = driver
-        self._forced = ForcedTokens(driver._guide, driver._walk, driver._budget, encode)
+        self._forced = ForcedTokens(driver._guide, driver._walk, driver._completable, encode)
 
     def advance(self, most: int | None = None) -> list[int]:
         """The tokens that must come next; the driver has read them when this returns.

@@ -101,6 +101,18 @@ def test_all_of_the_text_comes_before_the_error_of_a_step(
         assert [each.offset for each in cache] == [len(PROMPT) + len(responses)] * len(cache)
 
 
+@pytest.mark.parametrize("detokenizer", [NaiveStreamingDetokenizer, BPEStreamingDetokenizer])
+def test_what_the_detokenizer_holds_back_comes_before_an_error(
+    model, tokenizer, monkeypatch, detokenizer
+):
+    wrapper = TokenizerWrapper(tokenizer._tokenizer, detokenizer)
+    Failing(monkeypatch, JsonSchemaAcceptorDriver, "select_valid_tokens", 2)
+    # Its first token is the quote, and its second one half of a character.
+    schema = {"type": "string", "pattern": "^[é-ý]$"}
+    responses = until_error(stream_generate(model, wrapper, PROMPT, schema))
+    assert "".join(map(str, responses)) == '"\ufffd'
+
+
 @pytest.mark.parametrize("with_cache", [False, True])
 def test_a_token_after_which_it_can_not_go_on_comes_before_the_error(
     model, tokenizer, acceptor, monkeypatch, with_cache

@@ -17,6 +17,9 @@ LEARNING = RLock()
 """Held while something new is found out. All that is known (states, links, walks of the
 vocabulary, what is empty) is shared between acceptors and threads, and half-made it misleads."""
 
+PIECE = 16
+"""Bytes of a text that are read at once: within them, each reading goes on by itself."""
+
 
 class Acceptor:
     """The texts of a language of documents.
@@ -54,7 +57,7 @@ class Acceptor:
             LimitExceededError: if finding out takes more than the limits allow.
         """
         with LEARNING, self.origin.work:
-            return accepts_end(advance(self.origin.begin(), _as_bytes(text)))
+            return accepts_end(self._read(text))
 
     def accepts_prefix(self, text: str | bytes) -> bool:
         """Whether some document of the language starts with the text.
@@ -63,7 +66,15 @@ class Acceptor:
             LimitExceededError: as :meth:`accepts`.
         """
         with LEARNING, self.origin.work:
-            return bool(advance(self.origin.begin(), _as_bytes(text)))
+            return bool(self._read(text))
+
+    def _read(self, text: str | bytes) -> tuple[Configuration, ...]:
+        """The configurations after a text, joined every now and then: readings may multiply."""
+        data = _as_bytes(text)
+        reached = self.origin.begin()
+        for position in range(0, len(data), PIECE):
+            reached = advance(reached, data[position : position + PIECE])
+        return reached
 
 
 def _as_bytes(text: str | bytes) -> bytes:

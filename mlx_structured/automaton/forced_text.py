@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
-from mlx_structured.automaton.budget import BudgetMasks
+from mlx_structured.automaton.completable_masks import CompletableMasks
 from mlx_structured.automaton.guide import Guide, GuideState
 from mlx_structured.automaton.link import Configuration
 from mlx_structured.automaton.token_walk import TokenWalk
@@ -53,14 +53,16 @@ class ForcedTokens:
     Arguments:
         guide: the states.
         walk: the walks of its vocabulary.
-        budget: completions of the guide's states, which spell what ``encode`` can't.
+        completable: completions of the guide's states, which spell what ``encode`` can't.
         encode: the tokens with which the tokenizer writes a text; ``None`` where it can't.
     """
 
-    def __init__(self, guide: Guide, walk: TokenWalk, budget: BudgetMasks, encode: Encode) -> None:
+    def __init__(
+        self, guide: Guide, walk: TokenWalk, completable: CompletableMasks, encode: Encode
+    ) -> None:
         self._guide = guide
         self._walk = walk
-        self._budget = budget
+        self._completable = completable
         self._encode = encode
         self._tokens: dict[bytes, tuple[int, ...]] = {}
         self._after: dict[GuideState, tuple[int, ...]] = {}
@@ -86,7 +88,7 @@ class ForcedTokens:
         if tokens is None:
             encoded = self._encode(text)
             if encoded is None:
-                encoded = self._budget.spell(text) or ()
+                encoded = self._completable.spell(text) or ()
             tokens = self._tokens[text] = tuple(encoded)
         # The tokenizer may stop before a character that isn't whole.
         text = text[: sum(len(self._guide.text(token)) for token in tokens)]

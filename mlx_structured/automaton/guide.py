@@ -44,7 +44,7 @@ class GuideState:
     """One state: configurations, whether the document may end here, bitmap and successors.
 
     ``ceiling`` (exact, or a bound above it) and ``completion`` are those of
-    :mod:`mlx_structured.automaton.budget`, if known.
+    :mod:`mlx_structured.automaton.completable_masks`, if known.
     """
 
     __slots__ = (

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from mlx_structured.json_schema.distinct import Canonical, canonical_value
 from mlx_structured.json_schema.formula import (
     FALSE,
     TRUE,
@@ -28,7 +29,7 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
-from mlx_structured.json_schema.nodes import Negation, Node, ValueSet, is_passing
+from mlx_structured.json_schema.nodes import Constant, Negation, Node, ValueSet, is_passing
 from mlx_structured.limits import charge
 
 if TYPE_CHECKING:
@@ -90,6 +91,13 @@ def _split(
     for node in conditions:
         if form.is_scalar(node):
             return _decided_both_ways(form, rest, held, node, apart=True)
+    constants: dict[Canonical, list[Node]] = {}
+    for node in conditions:
+        inner = node.inner if isinstance(node, Negation) else node
+        if isinstance(inner, Constant):
+            constants.setdefault(canonical_value(inner.value), []).append(node)
+    if len(constants) > 1:
+        return _told_apart(form, rest, held, list(constants.values()))
     parts = parts_of(rest)
     spoken = Counter(
         node.inner if isinstance(node, Negation) else node
@@ -105,6 +113,35 @@ def _split(
     clause = next(part for part in parts if isinstance(part, Any) and conditions_of(part))
     others = [part for part in parts if part is not clause]
     return [(conjunction([option, *others]), held) for option in _options(clause)]
+
+
+def _told_apart(
+    form: NormalForm, rest: Formula, held: ValueSet, constants: list[list[Node]]
+) -> list[tuple[Formula, ValueSet]]:
+    """Decide the conditions on several values at once, each of which is only equal to itself.
+
+    Arguments:
+        constants: for each value the nodes of it, and of its opposite.
+    """
+    table = form.table
+    deciding = _Deciding({node: isinstance(node, Negation) for each in constants for node in each})
+    usual = deciding.usual(rest)
+    cells: dict[Formula, list[Node]] = {}
+    for nodes in constants:
+        charge(1 + len(nodes) // 32, 100 + 8 * len(nodes))
+        outcome = deciding.result(rest, frozenset(nodes))
+        # What the value must not be declares none of its keys.
+        asked = [node for node in nodes if not isinstance(node, Negation)]
+        value = asked[0] if asked else table.undeclared(table.negation(nodes[0]))
+        if outcome is not usual and outcome != usual:
+            cells.setdefault(outcome, []).append(value)
+    named = table.either(value for values in cells.values() for value in values)
+    ways = [(usual, held | {table.negation(named)})] if usual is not FALSE else []
+    return ways + [
+        (outcome, held | {table.either(values)})
+        for outcome, values in cells.items()
+        if outcome is not FALSE
+    ]
 
 
 def _decided_both_ways(

@@ -19,11 +19,12 @@ from mlx_structured import (
     Acceptor,
     JsonSchemaAcceptorDriver,
     LimitExceededError,
+    Limits,
     UnsatisfiableSchemaError,
     compile_json_schema,
 )
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
-from mlx_structured.automaton.link import Configuration
+from mlx_structured.automaton.link import Configuration, Link
 from mlx_structured.json_schema import memo, repetition
 from mlx_structured.json_schema.distinct import canonical
 
@@ -424,6 +425,39 @@ def test_items_nested_too_deeply_to_compare_are_an_error_by_name() -> None:
     acceptor = compile_json_schema({"type": "array", "uniqueItems": True})
     with pytest.raises(LimitExceededError, match="nested too deeply"):
         acceptor.accepts(f"[{item}, 1]")
+
+
+@pytest.mark.parametrize("style", ["any", "spaced"])
+@pytest.mark.parametrize(
+    "items",
+    [
+        [[{"a": i}] for i in range(14)],
+        [{"k": {"a": i, "b": str(i)}, "l": [i]} for i in range(14)],
+        [{"k": [i, [i]], "l": {}} for i in range(14)],
+    ],
+    ids=["objects in arrays", "objects in objects", "arrays in objects"],
+)
+def test_containers_in_items_that_differ_do_not_multiply(items: list[Any], style: str) -> None:
+    acceptor = compile_json_schema({"type": "array", "uniqueItems": True}, style=style)
+    acceptor.limits = Limits(states=32_000)
+    assert acceptor.accepts(json.dumps(items))
+    assert not acceptor.accepts(json.dumps([*items, items[5]]))
+
+
+def test_readings_that_meet_again_are_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    followed = 0
+    after = Link.after
+
+    def count(link: Link, label: Any, captured: Any) -> tuple[Configuration, ...]:
+        nonlocal followed
+        followed += 1
+        return after(link, label, captured)
+
+    monkeypatch.setattr(Link, "after", count)
+    text = json.dumps([[{key: 0}, i] for i, key in enumerate("abcde")])
+    assert compile_json_schema({"type": "array", "uniqueItems": True}, style="any").accepts(text)
+    # Each of some twenty lexemes an item ends in at most as many readings as there are items.
+    assert followed < 20 * 5 * 2 * 5
 
 
 def test_too_much_work_is_an_error_that_names_keyword_and_pointer(

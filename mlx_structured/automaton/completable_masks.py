@@ -72,7 +72,7 @@ class Groups:
         return max((self.reserve, *self.ids, *self.bitmaps))
 
 
-class BudgetMasks:
+class CompletableMasks:
     """The masks of one guide within a number of tokens, and completions of its states.
 
     EOS doesn't count as one of the tokens: it writes nothing.
