@@ -43,12 +43,12 @@ class Acceptor:
     @property
     def limits(self) -> Limits:
         """What a step of a driver, or a text to judge, may take. May be replaced at any time."""
-        return self.origin.limits
+        return self.origin.work.limits
 
     @limits.setter
     def limits(self, limits: Limits) -> None:
         check_limits(limits)
-        self.origin.limits = limits
+        self.origin.work.limits = limits
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is a document of the language.

@@ -43,11 +43,7 @@ class Origin:
     ) -> None:
         self._make = make
         self._begin: Callable[[], tuple[Configuration, ...]] | None = make()
-        self.limits = limits
-        self.memory = memory
-        """Bytes learned, by estimate."""
-        self.last_used = 0
-        self.work = Work(self)
+        self.work = Work(limits, memory)
         self._learners: WeakSet[Learner] = WeakSet()
         with _REGISTERING:
             _origins.add(self)
@@ -63,16 +59,10 @@ class Origin:
         """Let something forget whenever the acceptor does."""
         self._learners.add(learner)
 
-    def learned(self, memory: int) -> None:
-        """Count what a piece of work took that has just ended."""
-        self.memory += memory
-        self.last_used = next(_clock)
-        _ROOM.take(memory)
-
     def forget(self) -> None:
         """Begin again, knowing nothing."""
         self._begin = None
-        self.memory = 0
+        self.work.learned = 0
         for learner in list(self._learners):
             learner.forget()
 
@@ -81,22 +71,30 @@ class Work(Budget):
     """The budget of a step or a text, which counts what was learned when it ends.
 
     One for all steps of an acceptor. ``LEARNING`` must be held.
+
+    Arguments:
+        limits: of one step or one text. May be replaced at any time.
+        learned: bytes that the acceptor has learned, by estimate.
     """
 
-    __slots__ = ("_origin",)
+    __slots__ = ("last_used", "learned", "limits")
 
-    def __init__(self, origin: Origin) -> None:
-        super().__init__(origin.limits)
-        self._origin = origin
+    def __init__(self, limits: Limits, learned: int) -> None:
+        super().__init__(limits)
+        self.limits = limits
+        self.learned = learned
+        self.last_used = 0
 
     def begin(self) -> None:
         """Start anew, with the limits that the acceptor has now."""
-        self.restart(self._origin.limits)
+        self.restart(self.limits)
 
     def end(self) -> None:
         """Count what was learned."""
         if self.memory:
-            self._origin.learned(self.memory)
+            self.learned += self.memory
+            self.last_used = next(_clock)
+            _ROOM.take(self.memory)
 
 
 _origins: WeakSet[Origin] = WeakSet()
@@ -123,11 +121,11 @@ class _Room:
     def _make_room() -> None:
         with _REGISTERING:
             origins = list(_origins)
-        total = sum(origin.memory for origin in origins)
+        total = sum(origin.work.learned for origin in origins)
         if total <= CACHES.acceptors:
             return
-        for origin in sorted(origins, key=lambda each: each.last_used):
-            total -= origin.memory
+        for origin in sorted(origins, key=lambda each: each.work.last_used):
+            total -= origin.work.learned
             origin.forget()
             if total <= CACHES.acceptors // 2:
                 return

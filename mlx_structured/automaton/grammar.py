@@ -63,6 +63,11 @@ class Grammar:
         configurations += [network.begin(link) for network in networks]
         return configurations
 
+    def release(self) -> None:
+        """Take apart what refers to itself, so that it goes without a garbage collection."""
+        self.form.release()
+        vars(self).clear()
+
     def responsible(
         self, lexeme: LexemeState, container: ValueSet | None, of: JsonType
     ) -> tuple[str, str]:
@@ -109,6 +114,10 @@ class DocumentNetwork:
 
     def __init__(self, grammar: Grammar) -> None:
         self._grammar = grammar
+
+    def __del__(self) -> None:
+        # No link leads here any more.
+        self._grammar.release()
 
     def begin(self) -> tuple[Configuration, ...]:
         """The configurations before the first byte, with links of their own."""

@@ -15,7 +15,7 @@ import numpy as np
 from mlx_structured.automaton.acceptor import LEARNING, accepts_end, advance
 from mlx_structured.automaton.forgetting import Origin
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown
+from mlx_structured.automaton.link import Captured, Configuration, Link, Unknown, release
 from mlx_structured.automaton.reach import Bitmap
 from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.errors import LimitExceededError, VocabularyError
@@ -104,6 +104,15 @@ class Guide:
         self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
         self._start: GuideState | None = None
         self._generation = self._walk.generation
+
+    def __del__(self) -> None:
+        # States lead back to themselves, and would wait for a garbage collection.
+        self._finished.next = {}
+        for state in self._states.values():
+            state.next.clear()
+        if self._start is not None:
+            for each in self._start.configurations:
+                release(each.link)
 
     @property
     def start(self) -> GuideState:

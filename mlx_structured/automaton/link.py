@@ -178,6 +178,23 @@ class Link:
         return self.network.follow(self, self.state, label, captured)
 
 
+def release(link: Link) -> None:
+    """Let all links of a document go that nobody stands on, whose tables refer to one another.
+
+    They are caches: a link that is still in use fills them again.
+    """
+    while link.parent is not None:
+        link = link.parent
+    links = [link, *link.joined.values()]
+    link.joined.clear()
+    while links:
+        each = links.pop()
+        links += each._children.values()
+        each._children.clear()
+        each._configurations.clear()
+        each._after.clear()
+
+
 class JoinedLink(Link):
     """Several links that wait for the same lexeme."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import marshal
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import unquote
 from weakref import WeakValueDictionary
@@ -93,6 +94,11 @@ class Node:
         self.formulas: dict[JsonType, Formula | None] = {}
         self.scalars: dict[JsonType, object] = {}
 
+    def release(self) -> None:
+        """Forget what was found out."""
+        self.formulas.clear()
+        self.scalars.clear()
+
 
 class AnyValue(Node):
     """Satisfied by every value."""
@@ -171,6 +177,11 @@ class SchemaNode(Node):
         """What :func:`~.plain_values.plain_types` has found."""
         self._children: dict[tuple[str | int, ...], Node] = {}
 
+    def release(self) -> None:
+        """Forget what was found out."""
+        super().release()
+        self._children.clear()
+
     @property
     def dialect(self) -> Dialect:
         """The dialect that gives the keywords their meaning."""
@@ -237,6 +248,9 @@ class _Interned(Generic[K, N]):
 
     def get(self, key: K) -> N | None:
         return self._lasting.get(key) or self._passing.get(key)
+
+    def values(self) -> Iterator[N]:
+        return chain(self._lasting.values(), self._passing.values())
 
     def add(self, key: K, node: N) -> N:
         (self._passing if node.passing else self._lasting)[key] = node
@@ -486,6 +500,13 @@ class NodeTable:
         if len(keywords) == 1 and first in REFERENCES - dialect.unknown:
             return self._target(made, first)
         return made
+
+    def release(self) -> None:
+        """Take apart what refers to itself, so that it goes without a garbage collection."""
+        for nodes in (self._by_content, self._negations, self._unions, self._constants):
+            for node in nodes.values():
+                node.release()
+        vars(self).clear()
 
     def _count(self) -> int:
         charge(1, 1_500)

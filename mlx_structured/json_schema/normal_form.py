@@ -115,6 +115,11 @@ class NormalForm:
         self._few_values = FewValues(self)
         self._emptiness = Emptiness(self)
 
+    def release(self) -> None:
+        """Take apart what refers to itself, so that it goes without a garbage collection."""
+        self.table.release()
+        vars(self).clear()
+
     def formula(self, node: Node, of: JsonType) -> Formula:
         """What the node says about values of one type."""
         formula = node.formulas.get(of)

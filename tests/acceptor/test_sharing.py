@@ -27,8 +27,13 @@ from mlx_structured import (
     compile_json_schema,
 )
 from mlx_structured import driver as driver_module
+from mlx_structured.automaton.array_network import ArrayNetwork
+from mlx_structured.automaton.guide import GuideState
+from mlx_structured.automaton.link import Configuration, Link
+from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.utf8 import Utf8Tail
 from mlx_structured.json_schema.nodes import Node, SchemaNode
+from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.limits import CACHES
 
 
@@ -123,6 +128,47 @@ def test_the_nodes_of_a_schema_go_with_its_acceptor(vocabulary: Vocabulary) -> N
     assert nodes() > before
     del acceptor, driver
     assert nodes() == before
+
+
+def test_an_acceptor_goes_at_once_without_a_garbage_collection(vocabulary: Vocabulary) -> None:
+    def alive() -> dict[str, int]:
+        kinds = (Node, Link, Configuration, GuideState, ObjectShape, ObjectNetwork, ArrayNetwork)
+        objects = gc.get_objects()
+        return {kind.__name__: sum(isinstance(o, kind) for o in objects) for kind in kinds}
+
+    def use() -> None:
+        tree = {"properties": {"a": {"type": "array", "items": {"$ref": "#"}}, "b": {"minimum": 2}}}
+        schema = {**tree, "type": "object", "if": {"required": ["a"]}, "then": {"maxProperties": 3}}
+        acceptor = compile_json_schema(schema)
+        for text in (b'{"a": [{"a": [{}, {}]}, {"b": 3}], "x": 1}', b'{"b": 12.5}'):
+            driver = JsonSchemaAcceptorDriver(acceptor, vocabulary)
+            for byte in text:
+                driver.select_valid_tokens()
+                driver.advance_token(byte)
+
+    use()  # what all schemas share is made once
+    gc.collect()
+    gc.disable()
+    try:
+        before = alive()
+        use()
+        assert alive() == before
+    finally:
+        gc.enable()
+
+
+def test_a_sequence_goes_on_after_its_acceptor_has_forgotten(vocabulary: Vocabulary) -> None:
+    acceptor = compile_json_schema(OBJECT)
+    driver, other = (JsonSchemaAcceptorDriver(acceptor, vocabulary) for _ in range(2))
+    text = b'{"a": 12, "b": "x", "c": [1, {"a": "b"}], "d": {"e": "f"}}'
+    for position, byte in enumerate(text):
+        assert allowed(driver) == readable(acceptor, text[:position]), text[:position]
+        driver.advance_token(byte)
+        acceptor.origin.forget()
+        gc.collect()
+        other.advance_token(byte)
+    assert driver.in_accepted_state()
+    assert other.in_accepted_state()
 
 
 def test_a_vocabulary_goes_when_it_is_dropped_while_the_acceptor_stays() -> None:
