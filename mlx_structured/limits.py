@@ -81,23 +81,25 @@ class Budget:
     __slots__ = (
         "_deadline",
         "_inner",
-        "_limits",
         "_next_look",
         "is_spent",
+        "limits",
         "memory",
         "states",
         "within",
     )
 
     def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        """May be replaced; what counts are those it has when it becomes active."""
         self._inner = 0
         self.within: Budget | None = None
         """A budget that pays for the same."""
-        self.restart(limits)
+        self.begin()
 
-    def restart(self, limits: Limits) -> None:
-        """Forget what was done; the time runs from now on."""
-        self._limits = limits
+    def begin(self) -> None:
+        """Forget what was done; the time runs from now on. Called when it becomes active."""
+        limits = self.limits
         self.states = 0
         """States explored so far."""
         self.memory = 0
@@ -105,10 +107,7 @@ class Budget:
         self.is_spent = False
         """Whether more than that was asked for."""
         self._deadline = monotonic() + limits.seconds
-        self._next_look = min(LOOK_EVERY, limits.states + 1)
-
-    def begin(self) -> None:
-        """Called when the budget becomes active."""
+        self._next_look = LOOK_EVERY if limits.states >= LOOK_EVERY else limits.states + 1
 
     def end(self) -> None:
         """Called when it no longer is."""
@@ -144,11 +143,11 @@ class Budget:
             self.within.take(states, memory)
         self.states += states
         self.memory += memory
-        if self.states >= self._next_look or self.memory > self._limits.memory:
+        if self.states >= self._next_look or self.memory > self.limits.memory:
             self._look()
 
     def _look(self) -> None:
-        limits = self._limits
+        limits = self.limits
         self._next_look = min(self.states + LOOK_EVERY, limits.states + 1)
         self.is_spent = True
         if self.states > limits.states:

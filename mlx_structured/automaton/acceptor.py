@@ -84,6 +84,31 @@ def _as_bytes(text: str | bytes) -> bytes:
 
 def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Configuration, ...]:
     """The configurations after reading ``data``; none if it can't come next."""
+    size = len(data)
+    if size and len(configurations) == 1:
+        # Nearly always one lexeme reads the whole text, and ends nowhere within.
+        (only,) = configurations
+        lexeme, link = only.lexeme, only.link
+        if only.recording is None and (lexeme.label is None or link.is_final):
+            reached, position = _read(lexeme, link, data, 0)
+            if reached is None:
+                return ()
+            if position == size and (reached.label is None or link.is_final):
+                return (link.configuration(reached),)
+    return _advance(configurations, data)
+
+
+def _read(
+    lexeme: LexemeState, link: Link, data: bytes, begin: int
+) -> tuple[LexemeState | None, int]:
+    try:
+        return lexeme.read(data, begin)
+    except LimitExceededError as error:
+        error.locate(*link.network.responsible(link.state, lexeme))
+        raise
+
+
+def _advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Configuration, ...]:
     reached: list[Configuration] = []
     size = len(data)
     stack: list[tuple[LexemeState, Link, Recording | None, int]] = [
@@ -100,11 +125,7 @@ def advance(configurations: Sequence[Configuration], data: bytes) -> tuple[Confi
                     (each.lexeme, each.link, each.link.continued(recording), position)
                     for each in link.after(state.label, link.captured(recording))
                 ]
-            try:
-                lexeme, position = state.read(data, position)
-            except LimitExceededError as error:
-                error.locate(*link.network.responsible(link.state, state))
-                raise
+            lexeme, position = _read(state, link, data, position)
             if lexeme is None:
                 break
             state = lexeme
@@ -127,8 +148,8 @@ def _recorded(before: Recording | None, text: bytes) -> Recording | None:
 
 def accepts_end(configurations: Iterable[Configuration]) -> bool:
     """Whether a document may end here."""
-    return any(
-        each.lexeme.label is not None
-        and (each.link.is_final or accepts_end(each.link.after(each.lexeme.label, each.captured())))
-        for each in configurations
-    )
+    for each in configurations:
+        label, link = each.lexeme.label, each.link
+        if label is not None and (link.is_final or accepts_end(link.after(label, each.captured()))):
+            return True
+    return False

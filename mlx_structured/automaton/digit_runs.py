@@ -67,6 +67,8 @@ class DigitRun(LexemeState):
 
     __slots__ = ("kind", "runs")
 
+    is_common = True
+
     def __init__(self, runs: DigitRuns, kind: str, *, is_first: bool) -> None:
         ends = is_first or kind in (FIRST, WHOLE, PLACE, SHORT_PLACE)
         super().__init__(DONE if ends else None)

@@ -73,21 +73,16 @@ class Work(Budget):
     One for all steps of an acceptor. ``LEARNING`` must be held.
 
     Arguments:
-        limits: of one step or one text. May be replaced at any time.
+        limits: of one step or one text.
         learned: bytes that the acceptor has learned, by estimate.
     """
 
-    __slots__ = ("last_used", "learned", "limits")
+    __slots__ = ("last_used", "learned")
 
     def __init__(self, limits: Limits, learned: int) -> None:
         super().__init__(limits)
-        self.limits = limits
         self.learned = learned
         self.last_used = 0
-
-    def begin(self) -> None:
-        """Start anew, with the limits that the acceptor has now."""
-        self.restart(self.limits)
 
     def end(self) -> None:
         """Count what was learned."""

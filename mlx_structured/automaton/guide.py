@@ -97,7 +97,7 @@ class Guide:
 
     def forget(self) -> None:
         """Start again from no states. Those that sequences stand on go on to new ones."""
-        self._states: dict[frozenset[Configuration], GuideState] = {}
+        self._states: dict[Configuration | frozenset[Configuration], GuideState] = {}
         self._bitmaps: dict[
             tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
         ] = {}
@@ -124,7 +124,7 @@ class Guide:
         return start
 
     def _state(self, configurations: Sequence[Configuration]) -> GuideState:
-        key = frozenset(configurations)
+        key = configurations[0] if len(configurations) == 1 else frozenset(configurations)
         state = self._states.get(key)
         if state is None:
             charge(1, 1_000)
@@ -181,24 +181,28 @@ class Guide:
     def _make_bitmap(self, state: GuideState) -> Bitmap:
         found = Found()
         for each in state.configurations:
-            self._contribute(each.lexeme, each.link, 0, each.captured(), found)
-        ids = found.ids
-        ids += [token for token in found.suspects if self.advance(state, token) is not None]
+            link = each.link
+            captured = link.captured(each.recording) if link.captures else None
+            self._contribute(each.lexeme, link, 0, captured, found)
+        ids, bitmaps = found.ids, found.bitmaps
+        if found.suspects:
+            ids += [token for token in found.suspects if self.advance(state, token) is not None]
         if state.is_accepting:
             ids += self.eos
-        key = (tuple(ids), tuple(map(id, found.bitmaps)))
+        key = (tuple(ids), tuple(map(id, bitmaps)))
         known = self._bitmaps.get(key)
         if known is not None:
             return known[0]
         charge(1, 4 * self._walk.words)
-        bitmap = self._read_only(self._assemble(ids, found.bitmaps))
+        bitmap = self._assemble(ids, bitmaps)
         if not ids and not bitmap.any():
             raise VocabularyError(
                 "no token of the vocabulary can write what must come next; "
                 "it needs a token for each single byte"
             )
+        bitmap.flags.writeable = False
         # The parts are kept, so that no other bitmap gets their identity.
-        self._bitmaps[key] = (bitmap, found.bitmaps)
+        self._bitmaps[key] = (bitmap, bitmaps)
         return bitmap
 
     def _assemble(self, ids: list[int], bitmaps: list[Bitmap]) -> Bitmap:
@@ -214,11 +218,6 @@ class Guide:
             words = memoryview(bitmap)  # type: ignore[arg-type]
             for token in ids:
                 words[token >> 5] |= 1 << (token & 31)
-        return bitmap
-
-    @staticmethod
-    def _read_only(bitmap: Bitmap) -> Bitmap:
-        bitmap.flags.writeable = False
         return bitmap
 
     def _contribute(

@@ -37,6 +37,8 @@ class FreeDigits(LexemeState):
 
     __slots__ = ("least", "most", "piece", "remainder")
 
+    is_common = True
+
     def __init__(self, piece: Piece, remainder: int, least: int, most: int | None) -> None:
         super().__init__(DONE if not least and piece_contains(piece, remainder) else None)
         self.piece = piece
@@ -67,6 +69,8 @@ class FreeDigits(LexemeState):
 
 _Key: TypeAlias = "tuple[Piece, int, int, int | None]"
 _free: WeakValueDictionary[_Key, FreeDigits] = WeakValueDictionary()
+ANY_DIGITS = _free[WHOLE_NUMBERS, 0, 0, None] = FreeDigits(WHOLE_NUMBERS, 0, 0, None)
+"""After the first digits of most integers. It stays, and so do the walks from it."""
 
 
 def free_digits(piece: Piece, number: int, least: int, most: int | None) -> LexemeState | None:

@@ -35,6 +35,9 @@ class LexemeState:
     by_texts = False
     """Whether a walk of the tokens goes along whole texts, as of words, from here on."""
 
+    is_common = False
+    """Whether many lexemes lead here, so that walks from here are worth remembering."""
+
     def __init__(self, label: Hashable | None = None) -> None:
         self.label = label
         self._transitions: Mapping[int, LexemeState] | None = None

@@ -110,7 +110,7 @@ class Link:
         self.joined: dict[frozenset[Link], JoinedLink] = {} if parent is None else parent.joined
         self._after: dict[tuple[Hashable, Captured], tuple[Configuration, ...]] = {}
         self._children: dict[tuple[Network, Hashable], Link] = {}
-        self._configurations: dict[tuple[LexemeState, Recording | None], Configuration] = {}
+        self._configurations: dict[LexemeState | tuple[LexemeState, Recording], Configuration] = {}
 
     def child(self, network: Network, state: Hashable) -> Link:
         """The link at a place in a network that goes back to this link."""
@@ -131,7 +131,7 @@ class Link:
         self, lexeme: LexemeState, recording: Recording | None = None
     ) -> Configuration:
         """The configuration in which ``lexeme`` is read for this link."""
-        key = (lexeme, recording)
+        key = lexeme if recording is None else (lexeme, recording)
         configuration = self._configurations.get(key)
         if configuration is None:
             configuration = self._configurations[key] = Configuration(lexeme, self, recording)
@@ -236,15 +236,15 @@ class Configuration:
 
 def join(configurations: Iterable[Configuration]) -> tuple[Configuration, ...]:
     """The same configurations, with one for each lexeme state."""
-    distinct = dict.fromkeys(configurations)
-    if len(distinct) == 1:
-        return tuple(distinct)
+    distinct = tuple(dict.fromkeys(configurations))
+    if len(distinct) < 2:
+        return distinct
     groups: dict[tuple[LexemeState, Recording | None, tuple[int, ...]], list[Link]] = {}
     for each in distinct:
         key = (each.lexeme, each.recording, each.link.recorders)
         groups.setdefault(key, []).append(each.link)
     if len(groups) == len(distinct):
-        return tuple(distinct)
+        return distinct
     return tuple(
         join_links(links).configuration(lexeme, recording)
         for (lexeme, recording, _), links in groups.items()

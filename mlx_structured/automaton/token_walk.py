@@ -295,7 +295,8 @@ class TokenWalk:
                     exits.setdefault(after.label, []).append(child)
                 if self._stops(lexeme, after) or not after.following:
                     continue
-                if after.by_texts or self._is_wide(after, child):
+                is_common = after.is_common and nodes.subtree[child] > FEW_NODES
+                if is_common or after.by_texts or self._is_wide(after, child):
                     found = self.reach(after, child)
                     ids += found.ids
                     if found.bitmap is not None:
