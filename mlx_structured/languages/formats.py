@@ -30,6 +30,7 @@ from mlx_structured.languages.characters import MAX
 from mlx_structured.languages.domain_names import hostname, idn_hostname
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.expression import EPSILON, Language
+from mlx_structured.languages.leap_seconds import leap_seconds
 from mlx_structured.languages.regex_format import regex
 
 _MONTH_DAY = (
@@ -41,7 +42,6 @@ _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][
 _DATE = rf"(?:\d{{4}}-{_MONTH_DAY}|{_LEAP_YEAR}-02-29)"
 _HOUR_MINUTE = r"(?:[01]\d|2[0-3]):[0-5]\d"
 _TIME = rf"{_HOUR_MINUTE}:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-]{_HOUR_MINUTE})"
-_MINUTES_OF_DAY = 24 * 60
 
 
 @lru_cache(maxsize=1)
@@ -53,28 +53,7 @@ def date() -> Language:
 @lru_cache(maxsize=1)
 def time() -> Language:
     """RFC 3339, ``full-time``. Second 60 only where it is 23:59 in UTC."""
-    return union(match_language(_TIME), _leap_seconds())
-
-
-def _leap_seconds() -> Language:
-    fraction = match_language(r"(?:\.\d+)?")
-    offsets: dict[int, list[str]] = {_MINUTES_OF_DAY - 1: ["Z", "z"]}
-    for offset in range(_MINUTES_OF_DAY):
-        for sign, local in (("+", offset - 1), ("-", -offset - 1)):
-            text = f"{sign}{offset // 60:02}:{offset % 60:02}"
-            offsets.setdefault(local % _MINUTES_OF_DAY, []).append(text)
-    return union(
-        concatenation(
-            literals([f"{hour:02}:"]),
-            union(
-                concatenation(
-                    literals([f"{minute:02}:60"]), fraction, literals(offsets[hour * 60 + minute])
-                )
-                for minute in range(60)
-            ),
-        )
-        for hour in range(24)
-    )
+    return union(match_language(_TIME), leap_seconds())
 
 
 @lru_cache(maxsize=1)
