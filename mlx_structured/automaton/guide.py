@@ -9,6 +9,7 @@ states of one grammar that go back to the same link.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,11 +34,19 @@ class Found:
         self.bitmaps: list[Bitmap] = []
         self.suspects: list[int] = []
 
-    def add(self, other: Found) -> None:
-        """Take in the parts of another one."""
+    def add(self, other: Crossing) -> None:
+        """Take in what a crossing has found."""
         self.ids += other.ids
         self.bitmaps += other.bitmaps
         self.suspects += other.suspects
+
+
+class Crossing(NamedTuple):
+    """The same of the tokens that go on after a lexeme, to be kept."""
+
+    ids: tuple[int, ...]
+    bitmaps: tuple[Bitmap, ...]
+    suspects: tuple[int, ...]
 
 
 class GuideState:
@@ -101,7 +110,7 @@ class Guide:
         self._bitmaps: dict[
             tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
         ] = {}
-        self._crossings: dict[tuple[Link, Hashable, int], Found] = {}
+        self._crossings: dict[tuple[Link, Hashable, int], Crossing] = {}
         self._start: GuideState | None = None
         self._generation = self._walk.generation
 
@@ -255,7 +264,7 @@ class Guide:
                 crossing = self._crossings[key] = self._crossing(link, label, node, captured)
             into.add(crossing)
 
-    def _crossing(self, link: Link, label: Hashable, node: int, captured: Captured) -> Found:
+    def _crossing(self, link: Link, label: Hashable, node: int, captured: Captured) -> Crossing:
         found = Found()
         children = self._walk.nodes.children(node)
         for each in link.after(label, captured):
@@ -263,4 +272,4 @@ class Guide:
                 continue
             unknown = Unknown.TEXT if each.link.captures else None
             self._contribute(each.lexeme, each.link, node, unknown, found)
-        return found
+        return Crossing(tuple(found.ids), tuple(found.bitmaps), tuple(found.suspects))

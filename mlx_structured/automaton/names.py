@@ -60,10 +60,9 @@ class NameState:
     are the ways on as ranges of code points.
     """
 
-    __slots__ = ("__weakref__", "_allowed", "_node", "_trie", "label")
+    __slots__ = ("__weakref__", "_allowed", "_node", "label")
 
-    def __init__(self, trie: NameTrie, node: NameNode, allowed: int) -> None:
-        self._trie = trie
+    def __init__(self, node: NameNode, allowed: int) -> None:
         self._node = node
         self._allowed = allowed
         ends = node.ends
@@ -78,7 +77,7 @@ class NameState:
         """(first code point, last code point, next state), in order."""
         allowed = self._allowed
         return [
-            (character, character, self._trie.state(child, allowed))
+            (character, character, _state(child, allowed))
             for character, child in self._node.children.items()
             if child.below & allowed
         ]
@@ -93,16 +92,27 @@ class NameState:
         return self._node.rest_of(index)
 
 
+_states: WeakValueDictionary[tuple[NameNode, int], NameState] = WeakValueDictionary()
+
+
+def _state(node: NameNode, allowed: int) -> NameState:
+    """The interned state at a node."""
+    key = (node, allowed & node.below)
+    state = _states.get(key)
+    if state is None:
+        state = _states[key] = NameState(*key)
+    return state
+
+
 class NameTrie:
     """The names of one object. Bit and label of a name are its index."""
 
-    __slots__ = ("__weakref__", "_keys", "_names", "_root", "_states")
+    __slots__ = ("__weakref__", "_keys", "_names", "_root")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._root: NameNode | None = None
         self._keys: dict[tuple[bytes, bytes], Words] = {}
-        self._states: WeakValueDictionary[tuple[int, int], NameState] = WeakValueDictionary()
 
     def keys(self, allowed: int, before: bytes, after: bytes) -> WordsState:
         """The names as ``json.dumps`` writes them, as a lexeme with what stands around them.
@@ -126,15 +136,7 @@ class NameTrie:
         """The start, when the names with a bit in ``allowed`` may be written."""
         if self._root is None:
             self._root = NameNode(self._names, 0, list(range(len(self._names))))
-        return self.state(self._root, allowed)
-
-    def state(self, node: NameNode, allowed: int) -> NameState:
-        """The interned state at ``node``."""
-        key = (id(node), allowed & node.below)
-        state = self._states.get(key)
-        if state is None:
-            state = self._states[key] = NameState(self, node, key[1])
-        return state
+        return _state(self._root, allowed)
 
 
 _tries: WeakValueDictionary[tuple[str, ...], NameTrie] = WeakValueDictionary()

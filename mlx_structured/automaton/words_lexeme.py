@@ -24,18 +24,12 @@ class Words:
         labelled: pairs of a text and of as what the lexeme ends with it.
     """
 
-    __slots__ = ("__weakref__", "_others", "_states", "labels", "texts")
+    __slots__ = ("labels", "texts")
 
     def __init__(self, labelled: Iterable[tuple[bytes, Hashable]]) -> None:
         ordered = sorted(labelled, key=lambda each: each[0])
         self.texts = tuple(text for text, _ in ordered)
         self.labels = tuple(label for _, label in ordered)
-        # The states keep their words, and not the other way round.
-        self._states: WeakValueDictionary[tuple[tuple[int, ...], int], WordsState]
-        self._states = WeakValueDictionary()
-        self._others: WeakValueDictionary[
-            tuple[tuple[int, ...], int, LexemeState], OtherWordsState
-        ] = WeakValueDictionary()
 
     @property
     def all(self) -> tuple[int, ...]:
@@ -44,20 +38,20 @@ class Words:
 
     def state(self, members: tuple[int, ...], depth: int) -> WordsState:
         """The interned state in which so many bytes of some of the texts were read."""
-        key = (members, depth)
-        found = self._states.get(key)
+        key = (self, members, depth)
+        found = _states.get(key)
         if found is None:
             charge(1, 300 + 8 * len(members))
-            found = self._states[key] = WordsState(self, members, depth)
+            found = _states[key] = WordsState(self, members, depth)
         return found
 
     def others(self, members: tuple[int, ...], depth: int, plain: LexemeState) -> OtherWordsState:
         """The interned state in which none of these texts may come whole."""
-        key = (members, depth, plain)
-        found = self._others.get(key)
+        key = (self, members, depth, plain)
+        found = _others.get(key)
         if found is None:
             charge(1, 300 + 8 * len(members))
-            found = self._others[key] = OtherWordsState(self, members, depth, plain)
+            found = _others[key] = OtherWordsState(self, members, depth, plain)
         return found
 
     def narrowed(self, members: tuple[int, ...], depth: int, read: bytes) -> tuple[int, int]:
@@ -190,6 +184,12 @@ class OtherWordsState(LexemeState):
     def expand(self) -> Mapping[int, LexemeState]:
         after = {byte: self.read(bytes((byte,)), 0)[0] for byte in self.plain.following}
         return {byte: state for byte, state in after.items() if state is not None}
+
+
+_states: WeakValueDictionary[tuple[Words, tuple[int, ...], int], WordsState] = WeakValueDictionary()
+_others: WeakValueDictionary[tuple[Words, tuple[int, ...], int, LexemeState], OtherWordsState] = (
+    WeakValueDictionary()
+)
 
 
 def words_lexeme(words: Iterable[str]) -> WordsState:

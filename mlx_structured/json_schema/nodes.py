@@ -244,16 +244,23 @@ class _Interned(Generic[K, N]):
 
     def __init__(self) -> None:
         self._lasting: dict[K, N] = {}
-        self._passing: WeakValueDictionary[K, N] = WeakValueDictionary()
+        # Most schemas have no passing nodes.
+        self._passing: WeakValueDictionary[K, N] | None = None
 
     def get(self, key: K) -> N | None:
-        return self._lasting.get(key) or self._passing.get(key)
+        found = self._lasting.get(key)
+        return self._passing.get(key) if found is None and self._passing is not None else found
 
     def values(self) -> Iterator[N]:
-        return chain(self._lasting.values(), self._passing.values())
+        return chain(self._lasting.values(), self._passing.values() if self._passing else ())
 
     def add(self, key: K, node: N) -> N:
-        (self._passing if node.passing else self._lasting)[key] = node
+        if not node.passing:
+            self._lasting[key] = node
+        else:
+            if self._passing is None:
+                self._passing = WeakValueDictionary()
+            self._passing[key] = node
         return node
 
 
