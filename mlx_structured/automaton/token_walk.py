@@ -333,10 +333,11 @@ class TokenWalk:
             low, high, depth, at = stack.pop()
             text = words.texts[members[low]]
             while depth < len(text):
-                end = words.end_of_byte(members, low, high, depth)
-                if end < high:
-                    stack.append((end, high, depth, at))
-                    high = end
+                if high - low > 1:
+                    end = words.end_of_byte(members, low, high, depth)
+                    if end < high:
+                        stack.append((end, high, depth, at))
+                        high = end
                 child = (nodes.known[at] or nodes.children(at)).get(text[depth])
                 if child is None:
                     break

@@ -57,12 +57,14 @@ class Words:
     def narrowed(self, members: tuple[int, ...], depth: int, read: bytes) -> tuple[int, int]:
         """The place among the members of those that go on with what was read, from and to."""
         texts = self.texts
-        if texts[members[0]].startswith(read, depth) and texts[members[-1]].startswith(read, depth):
-            return 0, len(members)
+        first = texts[members[0]]
+        begins = first.startswith(read, depth)
         if len(members) == 1:
             # Behind the only text if it stands before what was read, as if it ended within.
-            place = int(texts[members[0]][depth:] < read)
-            return place, place
+            place = 0 if begins else int(first[depth:] < read)
+            return place, place + begins
+        if begins and texts[members[-1]].startswith(read, depth):
+            return 0, len(members)
 
         def rest(member: int) -> bytes:
             return texts[member][depth : depth + len(read)]
