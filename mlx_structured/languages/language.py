@@ -28,6 +28,7 @@ from mlx_structured.languages.algebra import (
 )
 from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.counters import capped
+from mlx_structured.languages.cover import cover
 from mlx_structured.languages.expression import (
     ANY_CHARACTER,
     EMPTY,
@@ -73,6 +74,10 @@ __all__ = [
 
 HINTED_STEPS = 512
 """So far a machine's hints are followed before all ways are tried."""
+
+
+PATIENCE = 64
+"""So many states are looked at before a language is compared with a wider one without machines."""
 
 
 def is_empty(language: Language) -> bool:
@@ -126,7 +131,15 @@ def _search(language: Language) -> Generator[Language, None, None]:
     serial = count()
     cause: dict[Language, Language | None] = {language: None}
     queue: list[tuple[int, int, Language]] = [(0, next(serial), language)]
+    patience = PATIENCE if language.irregular else -1
     while queue:
+        if len(cause) > patience >= 0:
+            patience = -1
+            wider = cover(language)
+            if wider is not None:
+                yield wider
+                if wider.empty:
+                    break
         state = heapq.heappop(queue)[2]
         for previous, _, hinted in _hinted(state):
             if hinted.empty is False:

@@ -29,6 +29,12 @@ def _fraction() -> Language:
     return match_language(r"(?:\.\d+)?")
 
 
+@lru_cache(maxsize=len(_SHAPE))
+def _with_any_zone(begin: int) -> Language:
+    places = "".join(f"[{each}]" for each in _SHAPE[begin:])
+    return match_language(rf"{places}(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)")
+
+
 @dataclass(frozen=True)
 class _Beginning(MachineState):
     """Within ``HH:MM:60``: the time zone has to fit hour and minute, so that all of it counts.
@@ -47,6 +53,11 @@ class _Beginning(MachineState):
     @property
     def longest(self) -> None:
         """The fraction may have any length."""
+
+    @property
+    def cover(self) -> Language:
+        """The same with any zone."""
+        return _with_any_zone(len(self.read))
 
     @property
     def stepwise(self) -> bool:

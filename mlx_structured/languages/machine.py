@@ -42,6 +42,11 @@ class MachineState(Protocol):
         return None
 
     @property
+    def cover(self) -> Language | None:
+        """A language that isn't a machine and has all words: without it, searches look at each."""
+        return None
+
+    @property
     def counter(self) -> int:
         """The largest number that the state counts to and :meth:`capped` may forget; 0 for none."""
         return 0

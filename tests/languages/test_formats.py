@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import json
+import re
 from random import Random
 
 import pytest
@@ -11,8 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shared_files import shared
 
+from mlx_structured.languages.cover import cover
+from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.formats import FORMATS
-from mlx_structured.languages.language import example, is_empty, matches, sample
+from mlx_structured.languages.language import (
+    example,
+    intersection,
+    is_empty,
+    matches,
+    sample,
+)
+from mlx_structured.languages.leap_seconds import leap_seconds
+from mlx_structured.limits import Budget, Limits
 
 
 def conforms(name: str, text: str) -> bool:
@@ -112,6 +123,42 @@ def test_each_zone_has_its_own_leap_second() -> None:
         assert conforms("time", f"{east // 60:02}:{east % 60:02}:60.5+{zone}")
         assert conforms("time", f"{west // 60:02}:{west % 60:02}:60-{zone}")
         assert conforms("time", f"23:59:60+{zone}") is (offset == 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "has_words"),
+    [
+        # After t no T comes, and whatever the leap second's minute, no second 61.
+        (r"t.*T", False),
+        (r":6[1-9]", False),
+        (r"t\d\d:\d\d:60.*[+-]00:30", True),
+        (r"17:42:60.*-", True),
+    ],
+)
+def test_leap_seconds_of_each_minute_are_not_looked_at_one_by_one(
+    *, pattern: str, has_words: bool
+) -> None:
+    # One state for each minute would be thousands.
+    with Budget(Limits(states=2_000)):
+        language = intersection(FORMATS["date-time"](), search_language(pattern))
+        assert is_empty(language) is not has_words
+        if has_words:
+            text = example(language)
+            assert conforms("date-time", text)
+            assert re.search(pattern, text)
+
+
+@pytest.mark.parametrize("read", ["", "2", "23:5", "17:42:6"])
+def test_what_a_machine_is_compared_with_has_all_of_its_words(read: str) -> None:
+    rest = leap_seconds()
+    for character in read:
+        rest = rest.derivative(ord(character))
+    wider = cover(rest)
+    assert wider is not None
+    assert not wider.irregular
+    for text in (sample(rest, Random(seed)) for seed in range(50)):
+        assert matches(wider, text)
+        assert conforms("time", read + text)
 
 
 LENGTHS = [
