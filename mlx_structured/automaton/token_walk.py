@@ -28,6 +28,7 @@ from mlx_structured.automaton.token_digits import most_digits
 from mlx_structured.automaton.token_nodes import TokenNodes
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
+from mlx_structured.automaton.word_walk import WordWalk
 from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.languages.language import EVERYTHING, Language, capped
@@ -80,6 +81,7 @@ class TokenWalk:
             self._node_of_token[list(self.nodes.tokens[node])] = node
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
+        self._words = WordWalk(self.nodes)
         self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self.arrived: WeakKeyDictionary[LexemeState, dict[int, list[Any]]] = WeakKeyDictionary()
@@ -98,12 +100,12 @@ class TokenWalk:
             How often that has happened: the number of a merged node is of one time only.
         """
         most = CACHES.walks // len(_walks)
-        if self.nodes.memory + self.memory > most:
+        if self.nodes.memory + self._words.memory + self.memory > most:
             # Walks of lexemes that nobody uses any more are gone already.
             self.memory = sum(
                 reach.memory for by_node in self._reached.values() for reach in by_node.values()
             )
-            if self.nodes.memory + self.memory > most // 2:
+            if self.nodes.memory + self._words.memory + self.memory > most // 2:
                 self._forget()
         return self.generation
 
@@ -111,6 +113,7 @@ class TokenWalk:
         self.generation += 1
         self.memory = 0
         self.nodes.forget()
+        self._words.forget()
         self._by_characters.clear()
         self._reached.clear()
         self.arrived.clear()
@@ -172,7 +175,8 @@ class TokenWalk:
         if stand_in is not lexeme:
             return self.reach(stand_in, node)
         if isinstance(lexeme, WordsState):
-            return self._walk_words(lexeme, node)
+            ids, ends = self._words.walk(lexeme, node)
+            return self._reach(ids, [], ends)
         if isinstance(lexeme, OtherWordsState):
             return self._walk_other_words(lexeme, node)
         if not self._is_wide(lexeme, node):
@@ -320,34 +324,6 @@ class TokenWalk:
             ids = []
         bitmap = bitmaps[0] if len(bitmaps) == 1 else np.bitwise_or.reduce(bitmaps)
         return Reach(tuple(ids), bitmap, merged)
-
-    def _walk_words(self, lexeme: WordsState, node: int) -> Reach:
-        """Along the texts, as far as there are tokens; what they have in common only once."""
-        words, members = lexeme.words, lexeme.members
-        nodes = self.nodes
-        tokens = nodes.tokens
-        ids: list[int] = []
-        exits: dict[Hashable, list[int]] = {}
-        stack = [(0, len(members), lexeme.depth, node)]
-        while stack:
-            low, high, depth, at = stack.pop()
-            text = words.texts[members[low]]
-            while depth < len(text):
-                if high - low > 1:
-                    end = words.end_of_byte(members, low, high, depth)
-                    if end < high:
-                        stack.append((end, high, depth, at))
-                        high = end
-                child = (nodes.known[at] or nodes.children(at)).get(text[depth])
-                if child is None:
-                    break
-                at = child
-                ids += tokens[at]
-                depth += 1
-            else:
-                if nodes.goes_on(at):
-                    exits.setdefault(words.labels[members[low]], []).append(at)
-        return self._reach(ids, [], exits)
 
     def _walk_other_words(self, lexeme: OtherWordsState, node: int) -> Reach:
         """As any string that has read the same, but for what ends as one of the words."""
