@@ -10,7 +10,7 @@ found by a few operations on whole arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -28,6 +28,7 @@ from mlx_structured.automaton.character_loop import (
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.string_lexeme import escaped_characters
+from mlx_structured.automaton.token_ids import ids_at
 from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
 from mlx_structured.languages.characters import Ranges, normalise, overlaps
 from mlx_structured.vocabulary.token_trie import TokenTrie
@@ -94,7 +95,6 @@ class CharacterWalk:
         levels: the walk of a plain string.
         trie: the tokens.
         node_of_token: the trie node of each token id; -1 for none.
-        token_ids: finds the ids of all tokens that end at trie nodes.
     """
 
     def __init__(
@@ -102,11 +102,10 @@ class CharacterWalk:
         levels: Levels,
         trie: TokenTrie,
         node_of_token: Nodes,
-        token_ids: Callable[[Nodes], Nodes],
     ) -> None:
         self._nodes = levels.nodes
         self._plain = levels.states[0]
-        self._trie_size = len(trie)
+        self._trie = trie
         self._begin = size = len(levels.nodes)
         parents = np.where(levels.parents < 0, size, levels.parents)
         self._parents = np.append(parents, size)
@@ -122,8 +121,6 @@ class CharacterWalk:
         places = np.full(len(trie) + 1, size, np.int32)
         places[levels.nodes] = np.arange(size, dtype=np.int32)
         self._place_of_token = places[node_of_token]
-        self._subtree_size = trie.subtree_size
-        self._token_ids = token_ids
         self._is_between = self._kind == BETWEEN
         self._is_inside = self._kind == INSIDE
         self._closed = np.flatnonzero(self._kind == CLOSED)
@@ -241,7 +238,7 @@ class CharacterWalk:
         found = on_the_way.copy()
         found[:] = False
         found[self._closed] = True
-        within = np.zeros(self._trie_size, np.bool_)
+        within = np.zeros(len(self._trie), np.bool_)
         within[self._nodes[on_the_way[:-1]]] = True
         return Closing(within, found[self._place_of_token])
 
@@ -305,7 +302,7 @@ class CharacterWalk:
                 self._read_group(target, ranges, found)
         places = [*found.places, *chain(*found.closed.values(), *found.left.values())]
         if places:
-            found.tokens[self._token_ids(self._nodes[np.concatenate(places)])] = True
+            found.tokens[ids_at(self._trie, self._nodes[np.concatenate(places)])] = True
         return Reading(
             found.tokens,
             {label: self._nodes[np.concatenate(some)] for label, some in found.closed.items()},
@@ -425,7 +422,7 @@ class CharacterWalk:
         return found
 
     def _in_order(self, places: Nodes) -> Characters:
-        return in_order(places, self._low[places], self._subtree_size[self._nodes[places]])
+        return in_order(places, self._low[places], self._trie.subtree_size[self._nodes[places]])
 
     def _find_fitting(self, first: Ranges, rest: Ranges) -> Flags:
         wide_first, wide_rest = _wide(first), _wide(rest)

@@ -12,6 +12,7 @@ import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
 from mlx_structured import Vocabulary
+from mlx_structured.automaton import prepared_walks
 from mlx_structured.automaton.lexeme import LexemeState
 from mlx_structured.automaton.string_lexeme import StringState, string_body
 from mlx_structured.automaton.token_walk import TokenWalk
@@ -106,13 +107,20 @@ def _states(pattern: str, spelling: Spelling) -> Iterator[StringState]:
             yield body
 
 
+@pytest.mark.parametrize("passes", [0, 1_000_000], ids=["by characters", "level by level"])
 @pytest.mark.parametrize(
     ("pattern", "spelling"),
     [(each, "json.dumps") for each in PATTERNS] + [(each, "any") for each in PATTERNS[::4]],
 )
 def test_a_walk_finds_the_tokens_that_reading_each_of_them_finds(
-    vocabulary: Vocabulary, pattern: str, spelling: Spelling
+    vocabulary: Vocabulary,
+    pattern: str,
+    spelling: Spelling,
+    passes: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(prepared_walks, "PASSES", passes)
+    monkeypatch.setattr(prepared_walks, "MOST_READ", passes)
     walk = TokenWalk(vocabulary)
     for state in _states(pattern, spelling):
         assert _read_by_walk(walk, state) == _read_one_by_one(vocabulary, state)
