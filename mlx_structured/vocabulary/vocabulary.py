@@ -23,7 +23,7 @@ from mlx_structured.vocabulary.tokenizer_bytes import (
     check_against_decode,
     eos_token_ids,
     revision,
-    token_source,
+    token_sources,
     unwrap,
 )
 
@@ -158,22 +158,27 @@ class Vocabulary:
 def _prepare(
     tokenizer: Any, eos: tuple[int, ...], now: Revision | None
 ) -> tuple[FlatTokens, TokenTrie]:
-    source = token_source(tokenizer, now)
-    key = disk_cache.cache_key(*source.content, repr(eos).encode())
-    found = disk_cache.load(key)
-    if found is None:
+    for source in token_sources(tokenizer, now):
+        key = disk_cache.cache_key(*source.content, repr(eos).encode())
+        found = disk_cache.load(key)
+        if found is not None:
+            return found
         found = _build(source, eos)
-        disk_cache.store(key, *found)
-    return found
+        if found is not None:
+            disk_cache.store(key, *found)
+            return found
+    raise AssertionError("the last source tells the tokens")
 
 
-def _build(source: TokenSource, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTrie]:
+def _build(source: TokenSource, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTrie] | None:
     from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415  # slow to import
 
     with tqdm(
         desc="Preparing the vocabulary", unit=" tokens", delay=1, leave=False, disable=None
     ) as bar:
         tokens = source.read()
+        if tokens is None:
+            return None
         bar.total = 2 * len(tokens)
         bar.update(len(tokens))
         # A model's EOS id may lie in the padding behind the tokenizer's own ids.
