@@ -128,6 +128,12 @@ class CharacterWalk:
         self._is_read_token = self._is_read.take(self._place_of_token)
         self._count_of_token = self._count.take(self._place_of_token)
 
+    @property
+    def memory(self) -> int:
+        """Bytes, by estimate."""
+        places, tokens = len(self._kind), len(self._place_of_token)
+        return 40 * places + 10 * tokens + len(self._loops) * (places + tokens)
+
     def _find_characters(self, byte: npt.NDArray[np.uint8]) -> None:
         """What each node adds to its parent's characters, and how many there are.
 

@@ -53,11 +53,26 @@ class PreparedWalks:
         self._stops = stops
         self._walks: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._passed: dict[tuple[CharacterState, int], int] = {}
+        self.memory = 0
+        """Bytes, by estimate."""
 
     def forget(self) -> None:
         """Drop all of them."""
         self._walks.clear()
         self._passed.clear()
+        self.memory = 0
+
+    def make_room(self, most: int) -> None:
+        """Drop the oldest, but for one, until all take no more than so many bytes."""
+        while self.memory > most and len(self._walks) > 1:
+            self._drop_oldest()
+            self._count()
+
+    def _drop_oldest(self) -> None:
+        del self._walks[next(iter(self._walks))]
+
+    def _count(self) -> None:
+        self.memory = sum(walk.memory for walk in self._walks.values())
 
     def get(self, plain: CharacterState, node: int) -> CharacterWalk:
         """The walk of a plain string from a node on."""
@@ -70,8 +85,10 @@ class PreparedWalks:
                 levels = walk_whole_trie(self._trie, plain, self._stops)
             found = CharacterWalk(levels, self._trie, self._node_of_token)
             if len(self._walks) >= MOST_WALKS:
-                del self._walks[next(iter(self._walks))]
+                self._drop_oldest()
             self._walks[key] = found
+        # It has learned since it was last asked for.
+        self._count()
         return found
 
     def has_many(self, node: int) -> bool:

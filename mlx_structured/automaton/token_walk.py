@@ -91,6 +91,8 @@ class TokenWalk:
             How often that has happened: the number of a merged node is of one time only.
         """
         most = CACHES.walks // len(_walks)
+        self._prepared.make_room(most // 2)
+        most -= min(self._prepared.memory, most // 2)
         if self.nodes.memory + self.memory > most:
             # Walks of lexemes that nobody uses any more are gone already.
             self.memory = sum(

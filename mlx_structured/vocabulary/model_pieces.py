@@ -14,7 +14,7 @@ text, so each stands for its own; and what is left between two of these is the o
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 _IDS_AT_ONCE = 512
@@ -25,14 +25,18 @@ class ModelPieces(NamedTuple):
     """All that the tokens of a tokenizer with a BPE model depend on, but for its special ids.
 
     Arguments:
-        joined: the text of all ids, from 0 on as many as the model has pieces. If the pieces can be
-            told, a space stands between two and nowhere else.
+        size: the number of pieces.
+        joined: the text of so many ids, from 0 on. If the pieces can be told, a space stands
+            between two and nowhere else.
         every_other: the text of the even ids.
-        rest: ``added_tokens``, ``decoder`` and ``model`` (without ``vocab``) of a tokenizer.json.
+        added: id, content, and whether it is special, of each added token, in order.
+        rest: ``decoder`` and ``model`` (without ``vocab``) of a tokenizer.json.
     """
 
+    size: int
     joined: str
     every_other: str
+    added: Sequence[tuple[int, str, bool]]
     rest: dict[str, Any]
 
     @property
@@ -40,7 +44,8 @@ class ModelPieces(NamedTuple):
         """The same as bytes. If the pieces can be told, others have another content."""
         # UTF-16 is near to how such a text lies in memory, and takes half the time of UTF-8.
         texts = (text.encode("utf-16") for text in (self.joined, self.every_other))
-        return *texts, json.dumps(self.rest, sort_keys=True).encode()
+        rest = json.dumps(self.rest, sort_keys=True)
+        return *texts, repr((self.size, self.added)).encode(), rest.encode()
 
     def document(self) -> dict[str, Any] | None:
         """The parts of a tokenizer.json that tell what its tokens stand for.
@@ -49,10 +54,15 @@ class ModelPieces(NamedTuple):
         """
         pieces = self.joined.split(" ")
         vocab = {piece: index for index, piece in enumerate(pieces)}
-        is_told = len(vocab) == len(pieces) and "" not in vocab
+        is_told = len(vocab) == len(pieces) == self.size and "" not in vocab
         if not is_told or self.every_other != " ".join(pieces[::2]):
             return None
-        return {**self.rest, "model": {**self.rest["model"], "vocab": vocab}}
+        added = [
+            {"id": index, "content": content, "special": special}
+            for index, content, special in self.added
+        ]
+        model = {**self.rest["model"], "vocab": vocab}
+        return {**self.rest, "added_tokens": added, "model": model}
 
 
 def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelPieces | None:
@@ -62,8 +72,7 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
         backend: the tokenizer.
         added: id, content, and whether it is special, of each of its added tokens.
 
-    ``None`` for another kind of model, and mostly where the pieces can't be told: such tokenizers
-    have to be serialised.
+    ``None`` for another kind of model, which has to be serialised.
     """
     # Whoever holds such an object has imported the library.
     from tokenizers import Tokenizer, models  # noqa: PLC0415
@@ -80,17 +89,10 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
         # Without a decoder, pieces are joined by spaces and missing ids passed over.
         parts.append(spaced.decode(ids, skip_special_tokens=False))
         others.append(spaced.decode(ids[::2], skip_special_tokens=False))
-    joined = " ".join(parts)
-    if joined.count(" ") != size - 1:
-        return None
     shell = Tokenizer(models.BPE())
     if backend.decoder is not None:
         shell.decoder = backend.decoder
     rest = {
-        "added_tokens": [
-            {"id": index, "content": content, "special": special}
-            for index, content, special in sorted(added)
-        ],
         "decoder": json.loads(shell.to_str())["decoder"],
         "model": {
             "type": "BPE",
@@ -99,4 +101,4 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
             "end_of_word_suffix": model.end_of_word_suffix,
         },
     }
-    return ModelPieces(joined, " ".join(others), rest)
+    return ModelPieces(size, " ".join(parts), " ".join(others), sorted(added), rest)
