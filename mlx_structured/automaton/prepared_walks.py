@@ -26,6 +26,9 @@ PASSES = 2
 """Walks level by level may pass so many times the nodes below, all together, before one of
 characters is prepared: about what that takes."""
 
+MOST_MET = 1_000
+"""So many classes are remembered to have been met."""
+
 MOST_WALKS = 4
 """How many are kept, the oldest dropped first."""
 
@@ -53,6 +56,7 @@ class PreparedWalks:
         self._stops = stops
         self._walks: dict[tuple[CharacterState, int], CharacterWalk] = {}
         self._passed: dict[tuple[CharacterState, int], int] = {}
+        self._met: set[tuple[CharacterState, int, bytes]] = set()
         self.memory = 0
         """Bytes, by estimate."""
 
@@ -60,6 +64,7 @@ class PreparedWalks:
         """Drop all of them."""
         self._walks.clear()
         self._passed.clear()
+        self._met.clear()
         self.memory = 0
 
     def make_room(self, most: int) -> None:
@@ -106,13 +111,23 @@ class PreparedWalks:
         if not self.has_many(node):
             return False
         key = (plain, node)
-        if key in self._walks:
-            return True
         children, subtree = self._nodes.children(node), self._nodes.subtree
         below = subtree[node]
-        read = sum(subtree[child] for byte, child in children.items() if byte in lexeme.following)
+        begins = sorted(byte for byte in children if byte in lexeme.following)
+        read = sum(subtree[children[byte]] for byte in begins)
+        if read > MOST_READ * below:
+            return True
+        if key in self._walks:
+            # What is found out about a class is worth it only if the class comes again.
+            met = (*key, bytes(begins))
+            if met in self._met:
+                return True
+            if len(self._met) >= MOST_MET:
+                self._met.clear()
+            self._met.add(met)
+            return False
         passed = self._passed.get(key, 0) + read
-        if read > MOST_READ * below or passed > PASSES * below:
+        if passed > PASSES * below:
             return True
         self._passed[key] = passed
         return False

@@ -48,12 +48,13 @@ def test_a_narrow_class_is_walked_by_characters_once_as_much_was_passed_as_that_
     assert [walks.pays(state("[abc]+"), PLAIN, 0) for _ in range(9)] == [False] * 8 + [True]
 
 
-def test_what_is_there_is_used_for_narrow_classes_too(walks: PreparedWalks) -> None:
+def test_what_is_there_is_used_for_narrow_classes_that_come_again(walks: PreparedWalks) -> None:
     assert not walks.pays(state("a+"), PLAIN, 0)
     walks.get(PLAIN, 0)
-    assert walks.pays(state("a+"), PLAIN, 0)
+    assert [walks.pays(state("a+"), PLAIN, 0) for _ in range(3)] == [False, True, True]
+    assert [walks.pays(state("b+"), PLAIN, 0) for _ in range(3)] == [False, True, True]
     walks.forget()
-    assert not walks.pays(state("a+"), PLAIN, 0)
+    assert not any(walks.pays(state("a+"), PLAIN, 0) for _ in range(3))
 
 
 def test_few_nodes_never_pay(walks: PreparedWalks, vocabulary: Vocabulary) -> None:
