@@ -10,7 +10,7 @@ found by a few operations on whole arrays.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -28,6 +28,7 @@ from mlx_structured.automaton.character_loop import (
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes
 from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.string_lexeme import escaped_characters
+from mlx_structured.automaton.token_ids import ids_at
 from mlx_structured.automaton.utf8 import CharacterState, Utf8State, Utf8Tail
 from mlx_structured.languages.characters import Ranges, normalise, overlaps
 from mlx_structured.vocabulary.token_trie import TokenTrie
@@ -37,11 +38,14 @@ Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 NOT_ASCII = 0x80
-NONE_YET = 0x81
-"""In place of a first character that isn't ASCII, or not there."""
+NO_CHARACTER = 0x81
+"""In place of a character that isn't ASCII, or not there."""
 
-BETWEEN, CLOSED, INSIDE, ESCAPE = range(4)
-"""What a node is: between characters, after the closing quote, inside one, inside an escape."""
+BETWEEN, CLOSED, INSIDE, ESCAPE, UNREAD = range(5)
+"""What a node is: between characters, after the closing quote, inside one, inside an escape, or
+not read at all."""
+BETWEEN_BETWEEN, BETWEEN_INSIDE = BETWEEN << 3 | BETWEEN, BETWEEN << 3 | INSIDE
+"""What a node is, after what its parent is."""
 
 FEW_NODES = 1500
 """Loops that are entered by characters with fewer nodes below them are walked one by one."""
@@ -94,7 +98,6 @@ class CharacterWalk:
         levels: the walk of a plain string.
         trie: the tokens.
         node_of_token: the trie node of each token id; -1 for none.
-        token_ids: finds the ids of all tokens that end at trie nodes.
     """
 
     def __init__(
@@ -102,134 +105,105 @@ class CharacterWalk:
         levels: Levels,
         trie: TokenTrie,
         node_of_token: Nodes,
-        token_ids: Callable[[Nodes], Nodes],
     ) -> None:
         self._nodes = levels.nodes
         self._plain = levels.states[0]
-        self._trie_size = len(trie)
+        self._trie = trie
         self._begin = size = len(levels.nodes)
-        parents = np.where(levels.parents < 0, size, levels.parents)
-        self._parents = np.append(parents, size)
+        self._parents = np.append(levels.parents, size)
+        self._parents[:size][levels.parents < 0] = size
         self._levels = [
             slice(begin, end) for begin, end in zip(levels.starts, levels.starts[1:], strict=False)
         ]
-        kinds = np.array([_kind(state) for state in levels.states], np.uint8)
-        self._kind = np.append(kinds[levels.at], BETWEEN).astype(np.uint8)
+        kinds = np.array([*map(_kind, levels.states), UNREAD], np.uint8)
+        self._kind = np.append(kinds.take(levels.at), np.uint8(BETWEEN))
+        self._find_characters(trie.byte.take(levels.nodes))
         self._loops: dict[tuple[Ranges, Ranges], Loop] = {}
         self._leaving: dict[tuple[Ranges, Ranges], tuple[Characters, Nodes]] = {}
-        self._find_characters(trie.byte[levels.nodes])
-        # No token is read at the last element, where the walk began: it stands for all others.
-        places = np.full(len(trie) + 1, size, np.int32)
-        places[levels.nodes] = np.arange(size, dtype=np.int32)
-        self._place_of_token = places[node_of_token]
-        self._subtree_size = trie.subtree_size
-        self._token_ids = token_ids
-        self._is_between = self._kind == BETWEEN
-        self._is_inside = self._kind == INSIDE
         self._closed = np.flatnonzero(self._kind == CLOSED)
+        # No token is read at the last element, where the walk began: it stands for all others.
+        places = np.full(len(trie) + 1, size, np.int64)
+        places[levels.nodes] = np.arange(size)
+        self._place_of_token = places.take(node_of_token)
+        self._is_read_token = self._is_read.take(self._place_of_token)
+        self._count_of_token = self._count.take(self._place_of_token)
+
+    @property
+    def memory(self) -> int:
+        """Bytes, by estimate."""
+        places, tokens = len(self._kind), len(self._place_of_token)
+        return 40 * places + 10 * tokens + len(self._loops) * (places + tokens)
 
     def _find_characters(self, byte: npt.NDArray[np.uint8]) -> None:
-        """What each node adds to its parent's characters, and then, level by level, the sums.
+        """What each node adds to its parent's characters, and how many there are.
 
-        ``_low`` to ``_high`` are the code points that the last character can be, one where it is
-        known; ``_before`` is the node before that character.
+        ``_code`` is the character that ends or begins at a node. ``_value`` has its bits that are
+        known, all but ``6 * _left``, ``_before`` is the node before it.
         """
-        size = self._begin
-        above, kind = self._parents[:size], self._kind
-        now, was = kind[:size], kind[above]
-        escapes = self._find_escapes(byte)
-        from_escape = np.zeros(size, np.bool_)
-        from_escape[list(escapes)] = True
-        between = was == BETWEEN
-        single = (now == BETWEEN) & between
-        lead = (now == INSIDE) & between
-        self._low = low = np.zeros(size + 1, np.int32)
-        np.copyto(low[:size], byte, where=single)
-        low[list(escapes)] = list(escapes.values())
-        self._high = low.copy()
-        self._find_ranges(lead, np.flatnonzero(was == INSIDE), byte)
-        self._before = before = self._parents.copy()
-        places = np.flatnonzero(~between)
-        ancestors = above[places]
-        while len(places):
-            ancestors = above[ancestors]
-            found = kind[ancestors] == BETWEEN
-            before[places[found]] = ancestors[found]
-            places, ancestors = places[~found], ancestors[~found]
-        self._sum_up(single | lead | from_escape)
-
-    def _find_ranges(self, lead: Flags, tails: Nodes, byte: npt.NDArray[np.uint8]) -> None:
-        """What the bytes of UTF-8 leave of the range of their character."""
-        low, high, parents = self._low, self._high, self._parents
+        size, parents = self._begin, self._parents
+        above = parents[:size]
+        step = (self._kind.take(above) << 3) + self._kind[:size]
+        self._code = code = np.full(size + 1, NO_CHARACTER, np.uint8)
+        single, lead = step == BETWEEN_BETWEEN, step == BETWEEN_INSIDE
+        np.copyto(code[:size], byte, where=single)
+        np.copyto(code[:size], np.uint8(NOT_ASCII), where=lead)
+        self._before = before = parents.copy()
+        self._value = value = np.where(code < NOT_ASCII, code, 0).astype(np.int32)
+        self._left = left = np.zeros(size + 1, np.uint8)
+        for place, (start, character) in self._find_escapes(byte).items():
+            before[place] = start
+            if character is not None:
+                value[place] = character
+                code[place] = min(character, NOT_ASCII)
         places = np.flatnonzero(lead)
-        value = byte[places].astype(np.int32)
-        long = np.where(value >= 0xF0, 3, np.where(value >= 0xE0, 2, 1))
-        start = (value & (0x3F >> long)) << 6 * long
-        low[places] = np.maximum(start, _LOWEST[long])
-        high[places] = np.minimum(start + (1 << 6 * long) - 1, 0x10FFFF)
+        leads = byte.take(places)
+        left[places] = _LENGTHS.take(leads)
+        value[places] = leads & (0x3F >> left.take(places))
+        tails = np.flatnonzero(step >> 3 == INSIDE)
+        ancestors = above.take(tails)
+        is_known = lead
         while len(tails):
-            reached = np.zeros(self._begin + 1, np.bool_)
-            reached[places] = True
-            is_next = reached[parents[tails]]
-            places, tails = tails[is_next], tails[~is_next]
-            self._narrow(places, byte[places])
-
-    def _narrow(self, places: Nodes, read: npt.NDArray[np.uint8]) -> None:
-        """What a continuation byte leaves of its parent's range."""
-        above = self._parents[places]
-        low, high = self._low[above], self._high[above]
-        # The bits not read yet are those in which both ends of the range may still differ.
-        left = np.where(high - low >= 1 << 12, 2, np.where(high - low >= 1 << 6, 1, 0))
-        left = np.where(self._kind[places] == BETWEEN, 0, np.maximum(left, 1))
-        value = (read.astype(np.int32) & 0x3F) << 6 * left
-        base = high >> 6 * (left + 1) << 6 * (left + 1)
-        start = base + value
-        self._low[places] = np.maximum(start, low)
-        self._high[places] = np.minimum(start + (1 << 6 * left) - 1, high)
-
-    def _sum_up(self, new: Flags) -> None:
-        """The first character up to each node, the set of the others, and how many there are.
-
-        Arguments:
-            new: the nodes at which one more character is known, or begins.
-        """
-        size = self._begin
-        code = np.minimum(self._low[:size], NOT_ASCII)
-        # What a node adds depends on its character and on whether that is the first one.
-        kinds = np.where(self._before[:size] == size, 1, 2 + NOT_ASCII) + code
-        kinds *= new
-        own = np.zeros((3, size + 1), np.uint64)
-        for row, table in zip(own, _ADDED, strict=True):
-            np.take(table, kinds, out=row[:size], mode="clip")
-        sums, lower, upper = own
+            # The bits of the character come from the parent, which has to have its own.
+            known = is_known.take(ancestors)
+            places, parent = tails[known], ancestors[known]
+            value[places] = (value.take(parent) << 6) + (byte.take(places) & 0x3F)
+            left[places] = left.take(parent) - np.uint8(1)
+            before[places] = before.take(parent)
+            if len(places) == len(tails):
+                break
+            tails, ancestors = tails[~known], ancestors[~known]
+            is_known = np.zeros(size, np.bool_)
+            is_known[places] = True
+        self._is_first = before == size
+        self._firsts = np.flatnonzero(self._is_first & (code != NO_CHARACTER))
+        self._count = count = (code != NO_CHARACTER).astype(
+            np.min_scalar_type(len(self._levels) + 1)
+        )
         for level in self._levels:
-            above = self._parents[level]
-            sums[level] += sums.take(above)
-            lower[level] |= lower.take(above)
-            upper[level] |= upper.take(above)
-        self._rest = own[1:]
-        begun = (sums >> _FIRST_BITS).astype(np.uint8)
-        begun += (begun == 0) * np.uint8(NONE_YET + 1)
-        self._first = begun - np.uint8(1)
-        self._rest_wide = (sums & _WIDE_MASK) > 0
-        self._count = sums.astype(np.uint32).view(np.int32) & _COUNT_MASK
+            count[level] += count.take(parents[level])
 
-    def _find_escapes(self, byte: npt.NDArray[np.uint8]) -> dict[int, int]:
-        """The characters that escapes write; those that are cut off are kept by their text."""
+    def _find_escapes(self, byte: npt.NDArray[np.uint8]) -> dict[int, tuple[int, int | None]]:
+        """The nodes in and after escapes: the node before, and the character if it is written.
+
+        The nodes of those that are cut off are kept by their text.
+        """
         texts: dict[int, bytes] = {}
-        characters: dict[int, int] = {}
+        found: dict[int, tuple[int, int | None]] = {}
         cut: dict[bytes, list[int]] = {}
         kind, parents = self._kind, self._parents
         inside = kind == ESCAPE
-        for position in np.flatnonzero(inside | inside[parents]).tolist():
-            text = texts.get(int(parents[position]), b"") + bytes((int(byte[position]),))
-            if kind[position] == ESCAPE:
-                texts[position] = text
-                cut.setdefault(text, []).append(position)
+        for place in np.flatnonzero(inside | (inside.take(parents) & (kind != UNREAD))).tolist():
+            parent = int(parents[place])
+            text = texts.get(parent, b"") + bytes((int(byte[place]),))
+            start = found[parent][0] if parent in texts else parent
+            if kind[place] == ESCAPE:
+                texts[place] = text
+                cut.setdefault(text, []).append(place)
+                found[place] = (start, None)
             else:
-                characters[position] = ord(json.loads(b'"%b"' % text))
+                found[place] = (start, ord(json.loads(b'"%b"' % text)))
         self._cut = {text: np.array(places, np.int64) for text, places in cut.items()}
-        return characters
+        return found
 
     @cached_property
     def closing(self) -> Closing:
@@ -241,57 +215,49 @@ class CharacterWalk:
         found = on_the_way.copy()
         found[:] = False
         found[self._closed] = True
-        within = np.zeros(self._trie_size, np.bool_)
+        within = np.zeros(len(self._trie), np.bool_)
         within[self._nodes[on_the_way[:-1]]] = True
         return Closing(within, found[self._place_of_token])
 
     @cached_property
     def _singles(self) -> Characters:
         """The places after one character."""
-        begun = (self._before == self._begin) & self._is_between
-        return self._in_order(np.flatnonzero(begun[:-1]))
+        return self._in_order(np.flatnonzero(self._is_first[:-1] & (self._kind[:-1] == BETWEEN)))
 
     @cached_property
     def _begun(self) -> Nodes:
         """The places inside the first character's UTF-8."""
-        return np.flatnonzero(self._is_inside & (self._before == self._begin))
+        return np.flatnonzero(self._is_first & (self._kind == INSIDE))
 
     @cached_property
     def _is_read(self) -> Flags:
         """The places within a string's content, where characters are written as themselves."""
-        found: Flags = self._is_between | self._is_inside
+        found: Flags = (self._kind == BETWEEN) | (self._kind == INSIDE)
         found[self._begin] = False
         return found
 
     @cached_property
-    def _first_bytes(self) -> bytes:
-        """``_first``, in the form in which all of it is looked up in a table fastest."""
-        found: bytes = self._first.tobytes()
+    def _codes(self) -> bytes:
+        """``_code``, in the form in which all of it is looked up in a table fastest."""
+        found: bytes = self._code.tobytes()
         return found
 
     @cached_property
     def _wide_places(self) -> Nodes:
         """The places after or inside a character that isn't ASCII."""
-        return np.flatnonzero((self._high >= NOT_ASCII) & self._is_read)
-
-    @cached_property
-    def _short_count(self) -> npt.NDArray[np.unsignedinteger]:
-        """``_count`` in as few bytes as hold one more than the most characters of a token."""
-        found: npt.NDArray[np.unsignedinteger]
-        found = self._count.astype(np.min_scalar_type(int(self._count.max()) + 1))
-        return found
+        return np.flatnonzero(((self._value >= NOT_ASCII) | (self._left > 0)) & self._is_read)
 
     @cached_property
     def _at_once(self) -> Nodes:
         """The places after the closing quote of the empty string."""
-        found: Nodes = self._closed[self._first[self._closed] == NONE_YET]
+        found: Nodes = self._closed[self._count[self._closed] == 0]
         return found
 
     @cached_property
     def _first_cuts(self) -> dict[bytes, Nodes]:
         """The places inside an escape of the first character, by its text so far."""
-        first = self._first
-        return {text: places[first[places] == NONE_YET] for text, places in self._cut.items()}
+        count = self._count
+        return {text: places[count[places] == 0] for text, places in self._cut.items()}
 
     def read(self, state: CharacterState) -> Reading:
         """The nodes that a state reads, its loops by whole classes."""
@@ -305,7 +271,7 @@ class CharacterWalk:
                 self._read_group(target, ranges, found)
         places = [*found.places, *chain(*found.closed.values(), *found.left.values())]
         if places:
-            found.tokens[self._token_ids(self._nodes[np.concatenate(places)])] = True
+            found.tokens[ids_at(self._trie, self._nodes[np.concatenate(places)])] = True
         return Reading(
             found.tokens,
             {label: self._nodes[np.concatenate(some)] for label, some in found.closed.items()},
@@ -382,7 +348,9 @@ class CharacterWalk:
 
     def _may_be_in(self, places: Nodes, ranges: Ranges) -> Flags:
         """Whether characters that are only begun can still become one of the set."""
-        low, high = self._low[places], self._high[places]
+        value, left = self._value.take(places), self._left.take(places)
+        low = np.maximum(value << 6 * left, _LOWEST.take(left))
+        high = np.minimum(((value + 1) << 6 * left) - 1, 0x10FFFF)
         ends = bounds(ranges)
         first = np.searchsorted(ends, low, "right")
         found: Flags = (first & 1 == 1) | (np.searchsorted(ends, high, "right") > first)
@@ -394,20 +362,23 @@ class CharacterWalk:
         found = self._loops.get(key)
         if found is None:
             fits = self._find_fitting(first, rest)
-            read = fits & self._is_read
-            counts = np.where(read, self._short_count, np.iinfo(self._short_count.dtype).max)
-            later = fits & (self._first != NONE_YET)
-            closed = self._closed[later[self._closed]]
-            cuts = {text: places[later[places]] for text, places in self._cut.items()}
+            read = fits.take(self._place_of_token) & self._is_read_token
+            not_read = np.iinfo(self._count.dtype).max
+            closed = self._later(self._closed, fits)
             found = Loop(
                 fits,
-                counts.take(self._place_of_token),
-                int(np.iinfo(counts.dtype).max),
+                np.where(read, self._count_of_token, self._count.dtype.type(not_read)),
+                int(not_read),
                 closed,
                 self._count[closed],
-                cuts,
+                {text: self._later(places, fits) for text, places in self._cut.items()},
             )
             _keep(self._loops, key, found)
+        return found
+
+    def _later(self, places: Nodes, fits: Flags) -> Nodes:
+        """The places that fit and have a character before them."""
+        found: Nodes = places[fits[places] & (self._count[places] > 0)]
         return found
 
     def _find_leaving(self, first: Ranges, rest: Ranges) -> tuple[Characters, Nodes]:
@@ -416,69 +387,50 @@ class CharacterWalk:
         found = self._leaving.get(key)
         if found is None:
             fits, before = self._loop(first, rest).fits, self._before
-            leaving = np.flatnonzero(~fits & fits[before] & (before != self._begin))
-            found = (
-                self._in_order(leaving[self._is_between[leaving]]),
-                leaving[self._is_inside[leaving]],
-            )
+            leaving = np.flatnonzero((fits.take(before) > fits) & ~self._is_first)
+            kind = self._kind.take(leaving)
+            found = (self._in_order(leaving[kind == BETWEEN]), leaving[kind == INSIDE])
             _keep(self._leaving, key, found)
         return found
 
     def _in_order(self, places: Nodes) -> Characters:
-        return in_order(places, self._low[places], self._subtree_size[self._nodes[places]])
+        masses = self._trie.subtree_size.take(self._nodes.take(places))
+        return in_order(places, self._value.take(places), masses)
 
     def _find_fitting(self, first: Ranges, rest: Ranges) -> Flags:
         wide_first, wide_rest = _wide(first), _wide(rest)
-        allowed = np.ones(256, np.bool_)
-        codes = np.arange(NOT_ASCII)
-        allowed[:NOT_ASCII] = _in_ranges(codes, first)
-        allowed[NOT_ASCII] = bool(wide_first)
-        inside = _in_ranges(codes, rest)
-        fits: Flags = np.frombuffer(self._first_bytes.translate(allowed.tobytes()), np.bool_).copy()
-        for half, bits in enumerate(self._rest):
-            mask = sum(1 << n for n in np.flatnonzero(~inside[64 * half : 64 * half + 64]).tolist())
-            if mask:
-                fits &= (bits & np.uint64(mask)) == 0
-        if not wide_rest:
-            fits &= ~self._rest_wide
-        partial = [_ANY_WIDE != wide != () for wide in (wide_first, wide_rest)]
-        if any(partial):
-            self._follow_wide(fits, wide_first, wide_rest)
+        table = _table(rest, wide_rest)
+        fits: Flags = np.frombuffer(self._codes.translate(table.tobytes()), np.bool_).copy()
+        fits[self._firsts] = _table(first, wide_first).take(self._code.take(self._firsts))
+        self._pass_on(fits)
+        if any(_ANY_WIDE != wide != () for wide in (wide_first, wide_rest)):
+            wide = self._wide_places[fits[self._wide_places]]
+            initial = self._is_first[wide]
+            for places, ranges in ((wide[initial], wide_first), (wide[~initial], wide_rest)):
+                fits[places] = self._may_be_in(places, ranges)
+            self._pass_on(fits)
         return fits
 
-    def _follow_wide(self, fits: Flags, first: Ranges, rest: Ranges) -> None:
-        """Clear the flags from each character on that isn't ASCII and not one of the set."""
-        wide = self._wide_places[fits[self._wide_places]]
-        initial = self._before[wide] == self._begin
-        for places, ranges in ((wide[initial], first), (wide[~initial], rest)):
-            fits[places] = self._may_be_in(places, ranges)
+    def _pass_on(self, fits: Flags) -> None:
+        """Clear the flags of all that comes after a cleared one."""
         for level in self._levels:
-            fits[level] &= fits[self._parents[level]]
+            fits[level] &= fits.take(self._parents[level])
+            if not fits[level].any():
+                fits[level.stop : self._begin] = False
+                break
 
 
-def _added() -> npt.NDArray[np.uint64]:
-    """What a character adds: to the sums, and as bits to both halves of the set of characters.
-
-    Columns: no character, then ASCII and all others as the first one, then the same as a later
-    one. Three small numbers make one sum, so that an addition for each level is enough for all of
-    them: how many characters, from bit 24 on how many of the later ones are not ASCII, and from bit
-    48 on the first one, plus 1.
-    """
-    table = np.zeros((3, 1 + 2 * (NOT_ASCII + 1)), np.uint64)
-    table[0, 1:] = 1
-    for code in range(NOT_ASCII + 1):
-        table[0, 1 + code] += np.uint64((code + 1) << 48)
-        if code < NOT_ASCII:
-            table[1 + code // 64, 2 + NOT_ASCII + code] = np.uint64(1 << code % 64)
-    table[0, -1] += np.uint64(1 << 24)
-    return table
+def _table(ranges: Ranges, wide: Ranges) -> Flags:
+    """Whether each value of ``_code`` is of a set."""
+    found = np.ones(256, np.bool_)
+    found[:NOT_ASCII] = _in_ranges(np.arange(NOT_ASCII), ranges)
+    found[NOT_ASCII] = bool(wide)
+    return found
 
 
-_ADDED = _added()
-_FIRST_BITS = np.uint64(48)
-_WIDE_MASK = np.uint64(((1 << 24) - 1) << 24)
-_COUNT_MASK = np.int32((1 << 24) - 1)
 _LOWEST = np.array([0, 0x80, 0x800, 0x10000], np.int32)
+_LENGTHS = np.repeat(np.array([0, 1, 2, 3], np.uint8), [0xC0, 0x20, 0x10, 0x10])
+"""How many bytes come after a first byte of UTF-8."""
 _ANY_WIDE: Ranges = ((NOT_ASCII, 0xD7FF), (0xE000, 0x10FFFF))
 
 

@@ -18,8 +18,8 @@ DENSE = 8
 """A range of nodes is read as a whole if it has no more than so many for one that is reached."""
 
 
-FEW_NODES = 16
-FEW_BELOW = 256
+FEW_NODES = 32
+FEW_BELOW = 512
 """Where no more nodes are reached, with no more below them, the rest is walked one by one."""
 
 
@@ -156,7 +156,7 @@ def walk_below(
             break
         ways = table.expand(at)
         counts = trie.child_count.take(here)
-        inner = np.flatnonzero(counts)
+        inner = counts.nonzero()[0]
         if not len(inner):
             break
         here, at, counts = here.take(inner), at.take(inner), counts.take(inner)
@@ -171,14 +171,14 @@ def walk_below(
             rows <<= 8
             rows += byte[begin:end]
             after = ways.take(rows)
-            alive = np.flatnonzero(after >= 0)
+            alive = (after >= 0).nonzero()[0]
             here = alive + begin
         else:
             ends = np.cumsum(counts)
             which = np.repeat(np.arange(len(here)), counts)
             children = (first - ends + counts).take(which) + np.arange(number)
             after = ways.take((at << 8).take(which) + byte.take(children))
-            alive = np.flatnonzero(after >= 0)
+            alive = (after >= 0).nonzero()[0]
             here = children.take(alive)
         at = after.take(alive)
         found.append((here, at))

@@ -33,7 +33,8 @@ class RawTextState(CharacterState):
         arcs = self.arcs()
         transitions: dict[int, LexemeState] = {}
         add_ascii(transitions, arcs, 0)
-        set_multibyte(transitions, arcs, 0x80, 0x10FFFF)
+        if arcs and arcs[-1][1] >= 0x80:
+            set_multibyte(transitions, arcs, 0x80, 0x10FFFF)
         return transitions
 
 

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mlx_structured.vocabulary import TokenTrie
 from mlx_structured.vocabulary.token_trie import NO_TOKEN
+
+
+def ids_at(trie: TokenTrie, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The ids of all tokens that end at the nodes."""
+    tokens = trie.token.take(nodes).astype(np.int64)
+    ids: npt.NDArray[np.int64] = tokens[tokens >= 0]
+    if not trie.duplicates:
+        return ids
+    repeated = [
+        token_id
+        for token in tokens[tokens < NO_TOKEN].tolist()
+        for token_id in trie.duplicates[-2 - token]
+    ]
+    return np.concatenate([ids, np.array(repeated, np.int64)])
 
 
 class TokenIds(dict[int, tuple[int, ...]]):

@@ -17,17 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mlx_structured.automaton.character_loop import counted_class
-from mlx_structured.automaton.character_walk import CharacterWalk
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below, walk_levels
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
 from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
 from mlx_structured.automaton.names import NameState
+from mlx_structured.automaton.prepared_walks import MANY_NODES, PreparedWalks
 from mlx_structured.automaton.reach import Bitmap, Reach
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_digits import most_digits
+from mlx_structured.automaton.token_ids import ids_at
 from mlx_structured.automaton.token_nodes import TokenNodes
 from mlx_structured.automaton.utf8 import CharacterState
-from mlx_structured.automaton.whole_trie import walk_whole_trie
 from mlx_structured.automaton.word_walk import WordWalk
 from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
@@ -39,12 +39,6 @@ from mlx_structured.vocabulary import Vocabulary
 
 WIDE = 32
 """A state with more ways on than this is walked by numpy, or by its difference to plain strings."""
-
-MANY_NODES = 4_000
-"""With more trie nodes below, strings are walked by the classes of their characters."""
-
-MAX_CHARACTER_WALKS = 4
-"""How many of those are kept, the oldest dropped first."""
 
 MOST_CHARACTERS = 24
 """Nearly all tokens have no more characters; the few longer ones are looked at one by one."""
@@ -82,12 +76,11 @@ class TokenWalk:
         # The walk of plain strings takes long and serves all grammars: it outlives each of them.
         self._plain = [string_body(EVERYTHING, spelling) for spelling in get_args(Spelling)]
         self._words = WordWalk(self.nodes)
-        self._by_characters: dict[tuple[CharacterState, int], CharacterWalk] = {}
+        self._prepared = PreparedWalks(trie, self.nodes, self._node_of_token, self._stops)
         self._reached: WeakKeyDictionary[LexemeState, dict[int, Reach]] = WeakKeyDictionary()
         self.arrived: WeakKeyDictionary[LexemeState, dict[int, list[Any]]] = WeakKeyDictionary()
         """Where the tokens below a node lead, for whoever asks :meth:`arrivals` for it."""
         self._buffer = np.zeros(self.words * 32, np.bool_)
-        self._duplicates = bool(repeated)
         self.memory = 0
         """Bytes that the walks take, by estimate, without the nodes."""
         self.generation = 0
@@ -100,6 +93,8 @@ class TokenWalk:
             How often that has happened: the number of a merged node is of one time only.
         """
         most = CACHES.walks // len(_walks)
+        self._prepared.make_room(most // 2)
+        most -= min(self._prepared.memory, most // 2)
         if self.nodes.memory + self._words.memory + self.memory > most:
             # Walks of lexemes that nobody uses any more are gone already.
             self.memory = sum(
@@ -114,7 +109,7 @@ class TokenWalk:
         self.memory = 0
         self.nodes.forget()
         self._words.forget()
-        self._by_characters.clear()
+        self._prepared.forget()
         self._reached.clear()
         self.arrived.clear()
 
@@ -133,7 +128,7 @@ class TokenWalk:
                 order = np.argsort(reached, kind="stable")
                 ends = np.cumsum(np.bincount(reached, minlength=len(states)))[:-1]
                 for target, some in zip(states, np.split(nodes[order], ends), strict=True):
-                    ids = self._token_ids(some)
+                    ids = ids_at(self._trie, some)
                     if len(ids):
                         found.setdefault(target, []).append(ids)
                 continue
@@ -188,7 +183,7 @@ class TokenWalk:
             return self._walk_by_levels(lexeme, node)
         if isinstance(lexeme.machine, Language):
             return self._walk_language(lexeme, lexeme.machine, node)
-        if node < self.nodes.size and self.nodes.subtree[node] > MANY_NODES:
+        if self._prepared.pays(lexeme, lexeme.reading(EVERYTHING), node):
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
 
@@ -202,9 +197,9 @@ class TokenWalk:
         language = machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not machine:
             return self._amend(lexeme, self.reach(lexeme.reading(language), node))
-        if node < self.nodes.size and self.nodes.subtree[node] > MANY_NODES:
-            if never_fails(machine):
-                return self._walk_to_ends(lexeme, node)
+        if never_fails(machine) and self._prepared.has_many(node):
+            return self._walk_to_ends(lexeme, node)
+        if self._prepared.pays(lexeme, lexeme.reading(EVERYTHING), node):
             return self._walk_by_characters(lexeme, node)
         return self._walk_by_levels(lexeme, node)
 
@@ -403,7 +398,7 @@ class TokenWalk:
 
     def _walk_by_characters(self, lexeme: CharacterState, node: int) -> Reach:
         """The loops of a string by whole classes of tokens, what leads out of them one by one."""
-        reading = self._characters(lexeme.reading(EVERYTHING), node).read(lexeme)
+        reading = self._prepared.get(lexeme.reading(EVERYTHING), node).read(lexeme)
         counts = self._trie.child_count
         bitmaps: list[Bitmap] = []
         exits: dict[Hashable, list[int]] = {}
@@ -428,29 +423,15 @@ class TokenWalk:
         """The reach of a string in which any character may come, but not any closing quote."""
         plain = lexeme.reading(EVERYTHING)
         known = self.reach(plain, node)
-        closing = self._characters(plain, node).closing
+        closing = self._prepared.get(plain, node).closing
         levels = self._levels(lexeme, node, closing.within)
         closes = np.array([state.label is not None for state in levels.states])[levels.at]
         ends = levels.nodes[closes]
         bitmap = np.packbits(~closing.tokens, bitorder="little").view("<u4")
         bitmap &= self.pack(list(known.ids)) if known.bitmap is None else known.bitmap
-        bitmap |= self.pack(self._token_ids(ends))
+        bitmap |= self.pack(ids_at(self._trie, ends))
         exits = ends[self._trie.child_count[ends] > 0].tolist()
         return self._reach([], [bitmap], {DONE: exits} if exits else {})
-
-    def _characters(self, plain: CharacterState, node: int) -> CharacterWalk:
-        key = (plain, node)
-        found = self._by_characters.get(key)
-        if found is None:
-            if node:
-                levels = self._levels(plain, node)
-            else:
-                levels = walk_whole_trie(self._trie, plain, self._stops)
-            found = CharacterWalk(levels, self._trie, self._node_of_token, self._token_ids)
-            if len(self._by_characters) >= MAX_CHARACTER_WALKS:
-                del self._by_characters[next(iter(self._by_characters))]
-            self._by_characters[key] = found
-        return found
 
     def _walk_by_levels(self, lexeme: LexemeState, node: int) -> Reach:
         """All nodes of one depth at once."""
@@ -462,21 +443,8 @@ class TokenWalk:
         exits: dict[Hashable, list[int]] = {}
         for end, number in zip(nodes[ends].tolist(), at[ends].tolist(), strict=True):
             exits.setdefault(states[number].label, []).append(end)
-        return self._reach([], [self.pack(self._token_ids(nodes))], exits)
+        return self._reach([], [self.pack(ids_at(self._trie, nodes))], exits)
 
     def _levels(self, lexeme: LexemeState, node: int, within: Flags | None = None) -> Levels:
         """The nodes below ``node`` that the lexeme reads, maybe out of some, and their states."""
         return walk_levels(self._trie, self.nodes.parts(node), lexeme, self._stops, within)
-
-    def _token_ids(self, nodes: Nodes) -> Nodes:
-        """The ids of all tokens that end at the nodes."""
-        tokens = self._trie.token.take(nodes).astype(np.int64)
-        ids = tokens[tokens >= 0]
-        if not self._duplicates:
-            return ids
-        repeated = [
-            token_id
-            for token in tokens[tokens < -1].tolist()
-            for token_id in self._trie.duplicates[-2 - token]
-        ]
-        return np.concatenate([ids, np.array(repeated, np.int64)])

@@ -19,7 +19,7 @@ from mlx_structured.vocabulary import TokenTrie
 def walk_whole_trie(
     trie: TokenTrie, lexeme: LexemeState, stops: Callable[[LexemeState, LexemeState], bool]
 ) -> Levels:
-    """The nodes that the lexeme reads from the root on, level by level.
+    """All nodes but the root, level by level; at those that the lexeme can't read the state is -1.
 
     Arguments:
         trie: the tokens.
@@ -35,10 +35,6 @@ def walk_whole_trie(
         here = slice(begin, end)
         at[here] = ways.take((at.take(parent[here]) << 8) + byte[here])
         ways = table.expand(at[here])
-    alive = at >= 0
-    alive[0] = False
-    nodes = np.flatnonzero(alive)
     # The root comes before the first of them, at -1.
-    place = np.cumsum(alive) - 1
-    starts = np.searchsorted(nodes, trie.level_start[1:]).tolist()
-    return Levels(table.states, nodes, at[nodes], place[parent[nodes]], starts)
+    starts = [begin - 1 for begin in trie.level_start[1:]]
+    return Levels(table.states, np.arange(1, len(trie)), at[1:], parent[1:] - 1, starts)

@@ -1,9 +1,9 @@
 """Prepared vocabularies on disk, one file for each content of a tokenizer.
 
-A file is ``MAGIC``, the SHA-256 of all that follows, the key, the lengths of the arrays (int64) and
-the arrays themselves, little-endian. It is trusted only if both hash and key are right, so that a
-damaged, foreign or renamed file counts as absent. Files are written beside their place and moved
-into it, so nobody ever sees half of one.
+A file is ``MAGIC``, the SHA-256 of all that follows, the key, the vocabulary's fingerprint, the
+lengths of the arrays (int64) and the arrays themselves, little-endian. It is trusted only if both
+hash and key are right, so that a damaged, foreign or renamed file counts as absent. Files are
+written beside their place and moved into it, so nobody ever sees half of one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import tempfile
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +27,15 @@ from mlx_structured.vocabulary.token_trie import TokenTrie
 logger = logging.getLogger(__name__)
 
 # Part of every key: raise it whenever other bytes, nodes or arrays come out of the same tokenizer.
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MAGIC = b"mlx-structured vocabulary\n\0\0\0\0\0\0"
 _INT32_ARRAYS = 9
-_UINT8_ARRAYS = 2
+_UINT8_ARRAYS = 3
 _INT32: np.dtype[np.int32] = np.dtype("<i4")
 _INT64: np.dtype[np.int64] = np.dtype("<i8")
 _DIGEST_SIZE = 32
+_LARGE = 255
+"""In place of the sizes of the few large subtrees, which stand apart."""
 
 
 def cache_key(*parts: bytes) -> bytes:
@@ -49,7 +52,21 @@ def cache_file(key: bytes) -> Path:
     return cache_directory() / "vocabularies" / f"{key.hex()}.bin"
 
 
-def load(key: bytes) -> tuple[FlatTokens, TokenTrie] | None:
+class Prepared(NamedTuple):
+    """What a vocabulary is made of.
+
+    Arguments:
+        tokens: the bytes of each token id.
+        trie: of all tokens that are text.
+        fingerprint: 32 bytes, a hash of the tokens and of the EOS ids.
+    """
+
+    tokens: FlatTokens
+    trie: TokenTrie
+    fingerprint: bytes
+
+
+def load(key: bytes) -> Prepared | None:
     """The vocabulary of that key, ``None`` if it isn't there or its file isn't whole."""
     path = cache_file(key)
     try:
@@ -67,10 +84,10 @@ def load(key: bytes) -> tuple[FlatTokens, TokenTrie] | None:
     return _unpack(body)
 
 
-def store(key: bytes, tokens: FlatTokens, trie: TokenTrie) -> None:
+def store(key: bytes, prepared: Prepared) -> None:
     """Keeps a prepared vocabulary. Where the folder can't be written nothing is kept."""
     path = cache_file(key)
-    body = _pack(key, tokens, trie)
+    body = _pack(key, prepared)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(suffix=".tmp", dir=path.parent)
@@ -90,28 +107,31 @@ def store(key: bytes, tokens: FlatTokens, trie: TokenTrie) -> None:
             os.unlink(temporary)
 
 
-def _pack(key: bytes, tokens: FlatTokens, trie: TokenTrie) -> bytes:
+def _pack(key: bytes, prepared: Prepared) -> bytes:
+    tokens, trie, fingerprint = prepared
+    large = np.flatnonzero(trie.subtree_size >= _LARGE).astype(np.int32)
     arrays: tuple[NDArray[np.int32] | NDArray[np.uint8], ...] = (
         tokens.offsets,
         trie.parent,
         trie.first_child,
-        trie.child_count,
         trie.token,
-        trie.subtree_size,
+        large,
+        trie.subtree_size[large],
         np.array(trie.level_start, np.int32),
         np.array([i for group in trie.duplicates for i in group], np.int32),
         np.array(list(accumulate(map(len, trie.duplicates))), np.int32),
         trie.byte,
+        np.minimum(trie.subtree_size, _LARGE).astype(np.uint8),
         tokens.data,
     )
     lengths = np.array([len(array) for array in arrays], _INT64)
     parts = (array.astype(array.dtype.newbyteorder("<"), copy=False) for array in arrays)
-    return b"".join((key, lengths.tobytes(), *(part.tobytes() for part in parts)))
+    return b"".join((key, fingerprint, lengths.tobytes(), *(part.tobytes() for part in parts)))
 
 
-def _unpack(body: memoryview) -> tuple[FlatTokens, TokenTrie]:
-    lengths = np.frombuffer(body, _INT64, _INT32_ARRAYS + _UINT8_ARRAYS, _DIGEST_SIZE).tolist()
-    start = _DIGEST_SIZE + _INT64.itemsize * len(lengths)
+def _unpack(body: memoryview) -> Prepared:
+    lengths = np.frombuffer(body, _INT64, _INT32_ARRAYS + _UINT8_ARRAYS, 2 * _DIGEST_SIZE).tolist()
+    start = 2 * _DIGEST_SIZE + _INT64.itemsize * len(lengths)
     int32 = []
     for length in lengths[:_INT32_ARRAYS]:
         int32.append(np.frombuffer(body, _INT32, length, start))
@@ -120,9 +140,15 @@ def _unpack(body: memoryview) -> tuple[FlatTokens, TokenTrie]:
     for length in lengths[_INT32_ARRAYS:]:
         uint8.append(np.frombuffer(body, np.uint8, length, start))
         start += length
-    offsets, parent, first_child, child_count, token, subtree_size, *lists = int32
+    offsets, parent, first_child, token, large, large_sizes, *lists = int32
     level_start, ids, ends = (array.tolist() for array in lists)
-    byte, data = uint8
+    byte, small_sizes, data = uint8
+    # All children lie side by side, so they end where those of the next node begin.
+    child_count = np.diff(first_child, append=np.int32(len(byte)))
+    subtree_size = small_sizes.astype(np.int32)
+    subtree_size[large] = large_sizes
+    for array in (child_count, subtree_size):
+        array.setflags(write=False)
     trie = TokenTrie(
         byte=byte,
         parent=parent,
@@ -133,4 +159,5 @@ def _unpack(body: memoryview) -> tuple[FlatTokens, TokenTrie]:
         level_start=tuple(level_start),
         duplicates=tuple(tuple(ids[first:last]) for first, last in pairwise([0, *ends])),
     )
-    return FlatTokens(data, offsets), trie
+    fingerprint = bytes(body[_DIGEST_SIZE : 2 * _DIGEST_SIZE])
+    return Prepared(FlatTokens(data, offsets), trie, fingerprint)

@@ -2,41 +2,67 @@
 
 Most of what such a tokenizer serialises to are merges, which decide how a text is split, and not
 what a token stands for. To read the pieces of the model one by one, or as a dictionary, takes as
-long as to serialise it, so they are read as the text of all token ids.
+long as to serialise it, so they are read as the text of all token ids, with spaces between.
+
+A missing id and a space inside a piece together look like neither of them there. So the text of
+every other id is read as well. Where the two texts say that all pieces are different and without a
+space, and agree, they tell the pieces: an even id stands for no more than one of them, as two
+neighbours would bring an odd one into the second text; there are as many even ids as pieces in that
+text, so each stands for its own; and what is left between two of these is the odd id's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-_IDS_AT_ONCE = 256
-"""So few that the second reading of the same ids finds them in the processor's cache."""
+_IDS_AT_ONCE = 512
+"""An even number, and few enough that the second reading finds them in the processor's cache."""
 
 
 class ModelPieces(NamedTuple):
     """All that the tokens of a tokenizer with a BPE model depend on, but for its special ids.
 
     Arguments:
-        joined: the model's pieces in order of their ids, from 0 on without a gap; a space, which
-            none of them contains, stands between two.
-        rest: ``added_tokens``, ``decoder`` and ``model`` (without ``vocab``) of a tokenizer.json.
+        size: the number of pieces.
+        joined: the text of so many ids, from 0 on. If the pieces can be told, a space stands
+            between two and nowhere else.
+        every_other: the text of the even ids.
+        added: id, content, and whether it is special, of each added token, in order.
+        rest: ``decoder`` and ``model`` (without ``vocab``) of a tokenizer.json.
     """
 
+    size: int
     joined: str
+    every_other: str
+    added: Sequence[tuple[int, str, bool]]
     rest: dict[str, Any]
 
     @property
     def content(self) -> tuple[bytes, ...]:
-        """The same as bytes; equal only for equal pieces and equal rest."""
+        """The same as bytes. If the pieces can be told, others have another content."""
         # UTF-16 is near to how such a text lies in memory, and takes half the time of UTF-8.
-        return self.joined.encode("utf-16-le"), json.dumps(self.rest, sort_keys=True).encode()
+        texts = (text.encode("utf-16") for text in (self.joined, self.every_other))
+        rest = json.dumps(self.rest, sort_keys=True)
+        return *texts, repr((self.size, self.added)).encode(), rest.encode()
 
-    def document(self) -> dict[str, Any]:
-        """The parts of a tokenizer.json that tell what its tokens stand for."""
-        vocab = {piece: index for index, piece in enumerate(self.joined.split(" "))}
-        return {**self.rest, "model": {**self.rest["model"], "vocab": vocab}}
+    def document(self) -> dict[str, Any] | None:
+        """The parts of a tokenizer.json that tell what its tokens stand for.
+
+        ``None`` for ids with a gap and for pieces that are empty or have a space in them.
+        """
+        pieces = self.joined.split(" ")
+        vocab = {piece: index for index, piece in enumerate(pieces)}
+        is_told = len(vocab) == len(pieces) == self.size and "" not in vocab
+        if not is_told or self.every_other != " ".join(pieces[::2]):
+            return None
+        added = [
+            {"id": index, "content": content, "special": special}
+            for index, content, special in self.added
+        ]
+        model = {**self.rest["model"], "vocab": vocab}
+        return {**self.rest, "added_tokens": added, "model": model}
 
 
 def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelPieces | None:
@@ -46,8 +72,7 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
         backend: the tokenizer.
         added: id, content, and whether it is special, of each of its added tokens.
 
-    ``None`` for another kind of model, for ids with a gap and for pieces with a space in them:
-    such tokenizers have to be serialised.
+    ``None`` for another kind of model, which has to be serialised.
     """
     # Whoever holds such an object has imported the library.
     from tokenizers import Tokenizer, models  # noqa: PLC0415
@@ -55,17 +80,19 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
     model = backend.model
     if not isinstance(backend, Tokenizer) or not isinstance(model, models.BPE):
         return None
-    joined = _joined_pieces(model)
-    if joined is None:
-        return None
+    spaced = Tokenizer(model)
+    size = spaced.get_vocab_size()
+    parts: list[str] = []
+    others: list[str] = []
+    for start in range(0, size, _IDS_AT_ONCE):
+        ids = list(range(start, min(start + _IDS_AT_ONCE, size)))
+        # Without a decoder, pieces are joined by spaces and missing ids passed over.
+        parts.append(spaced.decode(ids, skip_special_tokens=False))
+        others.append(spaced.decode(ids[::2], skip_special_tokens=False))
     shell = Tokenizer(models.BPE())
     if backend.decoder is not None:
         shell.decoder = backend.decoder
     rest = {
-        "added_tokens": [
-            {"id": index, "content": content, "special": special}
-            for index, content, special in sorted(added)
-        ],
         "decoder": json.loads(shell.to_str())["decoder"],
         "model": {
             "type": "BPE",
@@ -74,29 +101,4 @@ def model_pieces(backend: Any, added: Iterable[tuple[int, str, bool]]) -> ModelP
             "end_of_word_suffix": model.end_of_word_suffix,
         },
     }
-    return ModelPieces(joined, rest)
-
-
-def _joined_pieces(model: Any) -> str | None:
-    """The pieces with a space between them, if that is certain.
-
-    A tokenizer without a decoder joins pieces by spaces and passes over missing ids; one that fuses
-    them joins them by nothing. So the two lengths tell how many pieces there are, and the spaces
-    whether there is one inside a piece. If as many ids, from 0 on, have a piece as the model has
-    pieces, there are no others.
-    """
-    from tokenizers import Tokenizer, decoders  # noqa: PLC0415
-
-    spaced, fused = Tokenizer(model), Tokenizer(model)
-    fused.decoder = decoders.Fuse()
-    size = spaced.get_vocab_size()
-    parts: list[str] = []
-    for start in range(0, size, _IDS_AT_ONCE):
-        ids = list(range(start, min(start + _IDS_AT_ONCE, size)))
-        part = spaced.decode(ids, skip_special_tokens=False)
-        alone = fused.decode(ids, skip_special_tokens=False)
-        if not len(ids) - 1 == len(part) - len(alone) == part.count(" "):
-            return None
-        parts.append(part)
-    # A lone id without a piece and one with an empty piece look the same.
-    return " ".join(parts) if parts and all(parts) else None
+    return ModelPieces(size, " ".join(parts), " ".join(others), sorted(added), rest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mlx_structured.errors import VocabularyError
@@ -30,11 +30,12 @@ class TokenSource(NamedTuple):
 
     Arguments:
         content: everything that the result of ``read`` depends on, exactly.
-        read: the bytes of each token id, ``None`` for those that are never text.
+        read: the bytes of each token id, ``None`` for those that are never text. No list at all if
+            it turns out that the content doesn't tell them.
     """
 
     content: tuple[bytes, ...]
-    read: Callable[[], list[bytes | None]]
+    read: Callable[[], list[bytes | None] | None]
 
 
 def unwrap(tokenizer: Any) -> Any:
@@ -101,8 +102,10 @@ def revision(tokenizer: Any) -> Revision | None:
     return Revision(id(backend), special_ids, tuple(_added_tokens(tokenizer)))
 
 
-def token_source(tokenizer: Any, now: Revision | None) -> TokenSource:
+def token_sources(tokenizer: Any, now: Revision | None) -> Iterator[TokenSource]:
     """How to read the tokens of an unwrapped tokenizer, by what kind of object it is.
+
+    The last one always tells them, those before are faster.
 
     Arguments:
         tokenizer: the tokenizer.
@@ -111,12 +114,13 @@ def token_source(tokenizer: Any, now: Revision | None) -> TokenSource:
     Raises:
         VocabularyError: for a slow tokenizer of no known kind.
     """
-    if now is None:
-        return _known(_tekken_tokens(tokenizer))
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
-    if hasattr(backend, "to_str"):
-        return _fast_source(now, backend)
-    return _known(_slow_tokens(tokenizer))
+    if now is None:
+        yield _known(_tekken_tokens(tokenizer))
+    elif hasattr(backend, "to_str"):
+        yield from _fast_sources(now, backend)
+    else:
+        yield _known(_slow_tokens(tokenizer))
 
 
 def check_against_decode(tokenizer: Any, tokens: FlatTokens) -> None:
@@ -143,18 +147,21 @@ def check_against_decode(tokenizer: Any, tokens: FlatTokens) -> None:
             )
 
 
-def _fast_source(now: Revision, backend: Any) -> TokenSource:
+def _fast_sources(now: Revision, backend: Any) -> Iterator[TokenSource]:
     special_ids = now.special_ids
     special = repr(list(special_ids)).encode()
     pieces = model_pieces(backend, now.added)
     if pieces is not None:
-        return TokenSource(
-            (*pieces.content, special), lambda: tokens_from_json(pieces.document(), special_ids)
-        )
+
+        def read() -> list[bytes | None] | None:
+            document = pieces.document()
+            return None if document is None else tokens_from_json(document, special_ids)
+
+        yield TokenSource((*pieces.content, special), read)
     serialised: str = backend.to_str()
     # Truncation and padding stand first, change from call to call and don't touch the tokens.
     _, _, content = serialised.partition('"added_tokens":')
-    return TokenSource(
+    yield TokenSource(
         ((content or serialised).encode(), special),
         lambda: tokens_from_json(json.loads(serialised), special_ids),
     )

@@ -15,6 +15,7 @@ import numpy as np
 
 from mlx_structured.errors import VocabularyError
 from mlx_structured.vocabulary import disk_cache
+from mlx_structured.vocabulary.disk_cache import Prepared
 from mlx_structured.vocabulary.flat_tokens import FlatTokens, flatten
 from mlx_structured.vocabulary.token_trie import TokenTrie, build_token_trie
 from mlx_structured.vocabulary.tokenizer_bytes import (
@@ -23,7 +24,7 @@ from mlx_structured.vocabulary.tokenizer_bytes import (
     check_against_decode,
     eos_token_ids,
     revision,
-    token_source,
+    token_sources,
     unwrap,
 )
 
@@ -73,7 +74,7 @@ class Vocabulary:
                 )
         eos = _checked_eos(eos_token_ids, len(tokens))
         flat = _flatten_text(tokens, eos)
-        self._fill(flat, build_token_trie(flat), eos)
+        self._fill(Prepared(flat, build_token_trie(flat), _fingerprint(flat, eos)), eos)
 
     @classmethod
     def from_tokenizer(cls, tokenizer: Any) -> Vocabulary:
@@ -113,25 +114,23 @@ class Vocabulary:
             vocabularies = _prepared.setdefault(inner, {})
             state = (eos, revision(inner))
             if state not in vocabularies:
-                flat, trie = _prepare(inner, *state)
+                prepared = _prepare(inner, *state)
                 vocabulary = cls.__new__(cls)
-                vocabulary._fill(flat, trie, eos)
-                check_against_decode(inner, flat)
+                vocabulary._fill(prepared, eos)
+                check_against_decode(inner, prepared.tokens)
                 while len(vocabularies) >= _PREPARED_PER_TOKENIZER:
                     del vocabularies[next(iter(vocabularies))]
                 vocabularies[state] = vocabulary
             return vocabularies[state]
 
-    def _fill(self, flat: FlatTokens, trie: TokenTrie, eos: tuple[int, ...]) -> None:
-        digest = hashlib.sha256(repr((len(flat.offsets), eos)).encode())
-        digest.update(flat.offsets.tobytes())
-        digest.update(flat.data.tobytes())
+    def _fill(self, prepared: Prepared, eos: tuple[int, ...]) -> None:
+        flat = prepared.tokens
         for name, value in (
             ("size", len(flat.offsets) - 1),
             ("eos_token_ids", eos),
             ("flat", flat),
-            ("trie", trie),
-            ("fingerprint", digest.hexdigest()),
+            ("trie", prepared.trie),
+            ("fingerprint", prepared.fingerprint.hex()),
             ("longest", int(np.max(flat.lengths))),
         ):
             object.__setattr__(self, name, value)
@@ -155,31 +154,41 @@ class Vocabulary:
         return hash(self.fingerprint)
 
 
-def _prepare(
-    tokenizer: Any, eos: tuple[int, ...], now: Revision | None
-) -> tuple[FlatTokens, TokenTrie]:
-    source = token_source(tokenizer, now)
-    key = disk_cache.cache_key(*source.content, repr(eos).encode())
-    found = disk_cache.load(key)
-    if found is None:
+def _fingerprint(flat: FlatTokens, eos: tuple[int, ...]) -> bytes:
+    digest = hashlib.sha256(repr((len(flat.offsets), eos)).encode())
+    digest.update(flat.offsets.tobytes())
+    digest.update(flat.data.tobytes())
+    return digest.digest()
+
+
+def _prepare(tokenizer: Any, eos: tuple[int, ...], now: Revision | None) -> Prepared:
+    for source in token_sources(tokenizer, now):
+        key = disk_cache.cache_key(*source.content, repr(eos).encode())
+        found = disk_cache.load(key)
+        if found is not None:
+            return found
         found = _build(source, eos)
-        disk_cache.store(key, *found)
-    return found
+        if found is not None:
+            disk_cache.store(key, found)
+            return found
+    raise AssertionError("the last source tells the tokens")
 
 
-def _build(source: TokenSource, eos: tuple[int, ...]) -> tuple[FlatTokens, TokenTrie]:
+def _build(source: TokenSource, eos: tuple[int, ...]) -> Prepared | None:
     from tqdm import tqdm  # type: ignore[import-untyped]  # noqa: PLC0415  # slow to import
 
     with tqdm(
         desc="Preparing the vocabulary", unit=" tokens", delay=1, leave=False, disable=None
     ) as bar:
         tokens = source.read()
+        if tokens is None:
+            return None
         bar.total = 2 * len(tokens)
         bar.update(len(tokens))
         # A model's EOS id may lie in the padding behind the tokenizer's own ids.
         tokens.extend([None] * (eos[-1] + 1 - len(tokens)))
         flat = _flatten_text(tokens, eos)
-        return flat, build_token_trie(flat, bar.update)
+        return Prepared(flat, build_token_trie(flat, bar.update), _fingerprint(flat, eos))
 
 
 def _flatten_text(tokens: list[bytes | None], eos: tuple[int, ...]) -> FlatTokens:

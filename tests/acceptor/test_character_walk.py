@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +13,14 @@ import pytest
 from mistral_common.tokens.tokenizers.tekken import Tekkenizer
 
 from mlx_structured import Vocabulary
+from mlx_structured.automaton import prepared_walks
 from mlx_structured.automaton.lexeme import LexemeState
-from mlx_structured.automaton.string_lexeme import StringState, string_body
+from mlx_structured.automaton.raw_text import raw_text
+from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_walk import TokenWalk
+from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.languages.ecma_pattern import search_language
+from mlx_structured.languages.language import Language
 from mlx_structured.style import Spelling
 
 PATTERNS = [
@@ -96,14 +101,26 @@ def _read_by_walk(walk: TokenWalk, start: LexemeState) -> Read:
     return Read(whole, {token for _, node in reach.exits for token in walk.nodes.below(node)})
 
 
-def _states(pattern: str, spelling: Spelling) -> Iterator[StringState]:
+def _states(
+    pattern: str, state_of: Callable[[Language], CharacterState]
+) -> Iterator[CharacterState]:
     for beginning in BEGINNINGS:
         language = search_language(pattern)
         for character in beginning:
             language = language.derivative(ord(character))
-        body = string_body(language, spelling)
-        if body.transitions:
-            yield body
+        state = state_of(language)
+        if state.transitions:
+            yield state
+
+
+@pytest.fixture(params=[0, 1_000_000], ids=["by characters", "level by level"])
+def walk(
+    request: pytest.FixtureRequest, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> TokenWalk:
+    """What walks the vocabulary, wide classes in one of the two ways from the first on."""
+    monkeypatch.setattr(prepared_walks, "PASSES", request.param)
+    monkeypatch.setattr(prepared_walks, "MOST_READ", request.param)
+    return TokenWalk(vocabulary)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +128,15 @@ def _states(pattern: str, spelling: Spelling) -> Iterator[StringState]:
     [(each, "json.dumps") for each in PATTERNS] + [(each, "any") for each in PATTERNS[::4]],
 )
 def test_a_walk_finds_the_tokens_that_reading_each_of_them_finds(
-    vocabulary: Vocabulary, pattern: str, spelling: Spelling
+    vocabulary: Vocabulary, walk: TokenWalk, pattern: str, spelling: Spelling
 ) -> None:
-    walk = TokenWalk(vocabulary)
-    for state in _states(pattern, spelling):
+    for state in _states(pattern, partial(string_body, spelling=spelling)):
         assert _read_by_walk(walk, state) == _read_one_by_one(vocabulary, state)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS[::3])
+def test_a_walk_of_raw_text_finds_the_tokens_that_reading_each_of_them_finds(
+    vocabulary: Vocabulary, walk: TokenWalk, pattern: str
+) -> None:
+    for state in _states(pattern, raw_text):
+        assert _read_by_walk(walk, state).whole == _read_one_by_one(vocabulary, state).whole

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from mlx_structured.vocabulary import Vocabulary
 from mlx_structured.vocabulary.model_pieces import model_pieces
-from mlx_structured.vocabulary.tokenizer_bytes import revision, token_source
+from mlx_structured.vocabulary.tokenizer_bytes import revision, token_sources
 
 
 def backend(vocab: dict[str, int], **options: Any) -> Tokenizer:
@@ -27,6 +27,18 @@ def hugging_face(vocab: dict[str, int]) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=backend(vocab), eos_token="</s>")
 
 
+def told(tokenizer: Tokenizer) -> dict[str, int] | None:
+    """The pieces with their ids, if they were read without serialising."""
+    pieces = model_pieces(tokenizer, ())
+    document = None if pieces is None else pieces.document()
+    return None if document is None else document["model"]["vocab"]
+
+
+def content(tokenizer: Tokenizer) -> tuple[bytes, ...] | None:
+    pieces = model_pieces(tokenizer, ())
+    return None if pieces is None else pieces.content
+
+
 PIECES = st.text("ab \u0120\u00e9\n", max_size=3)
 
 
@@ -36,36 +48,59 @@ def test_pieces_are_those_of_the_model_or_not_told(vocab: dict[str, int]) -> Non
     """Gaps, spaces and empty pieces together can look like a vocabulary without any of them."""
     by_id = {index: piece for piece, index in vocab.items()}
     vocab = {piece: index for index, piece in by_id.items()}
-    found = model_pieces(backend(vocab), ())
+    found = told(backend(vocab))
     is_plain = sorted(by_id) == list(range(len(by_id))) and all(
         piece and " " not in piece for piece in vocab
     )
     if found is None:
         assert not is_plain or not vocab
     else:
-        assert found.document()["model"]["vocab"] == vocab
+        assert found == vocab
 
 
 @pytest.mark.parametrize("size", [255, 256, 257, 512, 513])
 def test_a_gap_is_found_wherever_it_lies(size: int) -> None:
     for missing in (0, 1, 254, size - 1):
         ids = [index for index in range(size + 1) if index != missing]
-        assert model_pieces(backend({f"p{index}": index for index in ids}), ()) is None
+        assert told(backend({f"p{index}": index for index in ids})) is None
         # One piece too few, one space too many.
         ids = [index for index in range(size) if index != missing]
         vocab = {f"p{index}": index for index in ids}
         vocab[f"p{ids[0]} x"] = vocab.pop(f"p{ids[0]}")
-        assert model_pieces(backend({**vocab, "far": 10_000}), ()) is None
-    whole = model_pieces(backend({f"p{index}": index for index in range(size)}), ())
-    assert whole is not None
-    assert whole.joined.split(" ") == [f"p{index}" for index in range(size)]
+        assert told(backend({**vocab, "far": 10_000})) is None
+    whole = {f"p{index}": index for index in range(size)}
+    assert told(backend(whole)) == whole
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.permutations(["a", "b", "c", "a b", "b c", "c a", "d"]), st.integers(1, 5), st.data())
+def test_equal_contents_are_of_equal_pieces(
+    pieces: list[str], size: int, data: st.DataObject
+) -> None:
+    """Also where one of two tokenizers has gaps and spaces that even each other out."""
+    ids = data.draw(st.lists(st.integers(0, size), min_size=size, max_size=size, unique=True))
+    vocab = dict(zip(pieces, ids, strict=False))
+    other = backend({piece: index for index, piece in enumerate("abcd"[:size])})
+    contents = [content(each) for each in (backend(vocab), other)]
+    assert (contents[0] == contents[1]) == (vocab == other.get_vocab())
+
+
+def test_a_gap_beside_a_space_is_read_by_serialising() -> None:
+    plain = hugging_face({"a": 0, "b": 1, "c": 2})
+    for ids in ((0, 2), (1, 2), (0, 1), (0, 9)):
+        vocab = {**dict(zip(("a b", "c"), ids, strict=True)), "d": 10}
+        assert Vocabulary.from_tokenizer(plain).tokens[:3] == (b"a", b"b", b"c")
+        found = Vocabulary.from_tokenizer(hugging_face(vocab)).tokens
+        for piece, index in vocab.items():
+            assert found[index] == piece.encode()
+        assert sum(token is not None for token in found) == len(vocab)
 
 
 def test_every_change_of_a_tokenizer_object_changes_the_content() -> None:
     def changed(change: Any) -> tuple[bytes, ...]:
         tokenizer = hugging_face({"a": 0, "b": 1, "c": 2})
         change(tokenizer, tokenizer.backend_tokenizer)
-        return token_source(tokenizer, revision(tokenizer)).content
+        return next(token_sources(tokenizer, revision(tokenizer))).content
 
     def replace_model(**options: Any) -> Any:
         vocab = options.pop("vocab", {"a": 0, "b": 1, "c": 2})
@@ -110,7 +145,7 @@ def test_what_only_encoding_depends_on_leaves_the_content_alone() -> None:
     plain, other = (hugging_face({"a": 0, "b": 1, "ab": 2}) for _ in range(2))
     other.backend_tokenizer.normalizer = normalizers.Lowercase()
     other.backend_tokenizer.model.dropout = 0.5
-    contents = [token_source(each, revision(each)).content for each in (plain, other)]
+    contents = [next(token_sources(each, revision(each))).content for each in (plain, other)]
     assert contents[0] == contents[1]
 
 
@@ -145,7 +180,9 @@ def test_real_tokenizers_are_read_without_serialising(tokenizer: Any) -> None:
     serialised = json.loads(tokenizer.backend_tokenizer.to_str())
     found = model_pieces(tokenizer.backend_tokenizer, revision(tokenizer).added)
     assert found is not None
-    assert found.document()["model"]["vocab"] == serialised["model"]["vocab"]
-    assert found.rest["decoder"] == serialised["decoder"]
-    for ours, theirs in zip(found.rest["added_tokens"], serialised["added_tokens"], strict=True):
+    document = found.document()
+    assert document is not None
+    assert document["model"]["vocab"] == serialised["model"]["vocab"]
+    assert document["decoder"] == serialised["decoder"]
+    for ours, theirs in zip(document["added_tokens"], serialised["added_tokens"], strict=True):
         assert ours.items() <= theirs.items()
