@@ -18,8 +18,8 @@ DENSE = 8
 """A range of nodes is read as a whole if it has no more than so many for one that is reached."""
 
 
-FEW_NODES = 32
-FEW_BELOW = 512
+FEW_NODES = 16
+FEW_BELOW = 256
 """Where no more nodes are reached, with no more below them, the rest is walked one by one."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from mlx_structured.automaton.character_walk import CharacterWalk
 from mlx_structured.automaton.level_walk import Nodes, walk_levels
 from mlx_structured.automaton.lexeme import LexemeState
+from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.token_nodes import TokenNodes
 from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.whole_trie import walk_whole_trie
@@ -118,9 +119,10 @@ class PreparedWalks:
         if read > MOST_READ * below:
             return True
         if key in self._walks:
-            # What is found out about a class is worth it only if the class comes again.
+            # What is found out about a class is worth it only if the class comes again. Those of
+            # JSON's strings do, in other schemas; those of raw text are mostly of one pattern.
             met = (*key, bytes(begins))
-            if met in self._met:
+            if met in self._met or not isinstance(plain, RawTextState):
                 return True
             if len(self._met) >= MOST_MET:
                 self._met.clear()

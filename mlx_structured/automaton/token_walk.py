@@ -93,15 +93,18 @@ class TokenWalk:
             How often that has happened: the number of a merged node is of one time only.
         """
         most = CACHES.walks // len(_walks)
-        self._prepared.make_room(most // 2)
-        most -= min(self._prepared.memory, most // 2)
-        if self.nodes.memory + self._words.memory + self.memory > most:
-            # Walks of lexemes that nobody uses any more are gone already.
-            self.memory = sum(
-                reach.memory for by_node in self._reached.values() for reach in by_node.values()
-            )
-            if self.nodes.memory + self._words.memory + self.memory > most // 2:
-                self._forget()
+        held = self.nodes.memory + self._words.memory
+        if held + self.memory + self._prepared.memory > most:
+            self._prepared.make_room(most // 2)
+            # One of those may take more.
+            most -= min(self._prepared.memory, most // 2)
+            if held + self.memory > most:
+                # Walks of lexemes that nobody uses any more are gone already.
+                self.memory = sum(
+                    reach.memory for by_node in self._reached.values() for reach in by_node.values()
+                )
+                if held + self.memory > most // 2:
+                    self._forget()
         return self.generation
 
     def _forget(self) -> None:

@@ -10,6 +10,7 @@ from mlx_structured import Vocabulary
 from mlx_structured.automaton import prepared_walks
 from mlx_structured.automaton.prepared_walks import PreparedWalks
 from mlx_structured.automaton.raw_text import RawTextState, raw_text
+from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_walk import TokenWalk
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.language import EVERYTHING
@@ -55,6 +56,12 @@ def test_what_is_there_is_used_for_narrow_classes_that_come_again(walks: Prepare
     assert [walks.pays(state("b+"), PLAIN, 0) for _ in range(3)] == [False, True, True]
     walks.forget()
     assert not any(walks.pays(state("a+"), PLAIN, 0) for _ in range(3))
+
+
+def test_in_strings_of_json_what_is_there_is_used_at_once(walks: PreparedWalks) -> None:
+    plain = string_body(EVERYTHING, "json.dumps")
+    walks.get(plain, 0)
+    assert walks.pays(plain.reading(match_language("a+")), plain, 0)
 
 
 def test_few_nodes_never_pay(walks: PreparedWalks, vocabulary: Vocabulary) -> None:
