@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
 from mlx_structured.automaton.utf8 import (
     Arc,
+    BegunState,
     CharacterState,
     Machine,
     Utf8State,
@@ -100,9 +101,22 @@ class StringState(CharacterState):
             return super().read(data, begin)
         return in_words.read(data, begin)
 
+    def read_character(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
+        if data[begin] != 0x22:
+            return super().read_character(data, begin)
+        label = machine_label(self.machine)
+        return None if label is None else end_of(label), begin + 1
+
+    def spelled(self, data: bytes, begin: int) -> tuple[int, int] | None:
+        """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
+        if data[begin] < 0x20 or data[begin] in (0x22, 0x5C):
+            return None
+        return super().spelled(data, begin)
+
     def stand_in(self, digits: int) -> LexemeState:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        return self.in_words or self
+        return self.in_words or super().stand_in(digits)
 
     @property
     def by_texts(self) -> bool:  # type: ignore[override]
@@ -359,6 +373,8 @@ def read_language(lexeme: LexemeState) -> Language | None:
             lexeme = lexeme.body
         elif isinstance(lexeme, Utf8Tail):
             lexeme = lexeme.target
+        elif isinstance(lexeme, BegunState):
+            lexeme = lexeme.state
         elif isinstance(lexeme, (Utf8State, EscapeState, HexState, PairState)):
             lexeme = lexeme.arcs[0][2]
         else:
@@ -377,6 +393,12 @@ class QuoteState(LexemeState):
 
     def expand(self) -> Mapping[int, LexemeState]:
         return {0x22: self.body}
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        if data[begin] != 0x22:
+            return None, begin + 1
+        return self.body.read(data, begin + 1)
 
 
 _bodies: WeakValueDictionary[tuple[Machine, Spelling], StringState] = WeakValueDictionary()

@@ -7,6 +7,7 @@ Unpaired surrogates are no characters and can't be written.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -14,7 +15,8 @@ from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.languages.expression import after
+from mlx_structured.languages.language import Language, by_class, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
 
 
@@ -31,8 +33,17 @@ class LabelledMachine(Protocol):
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         ...
 
+    @property
+    def approximate(self) -> bool:
+        """Whether :meth:`after` may be more than what the arcs say."""
+        ...
+
     def arcs(self) -> Sequence[tuple[int, int, Machine]]:
         """(first code point, last code point, next state), in order, without dead ends."""
+        ...
+
+    def after(self, character: int) -> Machine | None:
+        """The next state after this character, ``None`` where it may not come."""
         ...
 
 
@@ -75,6 +86,14 @@ def machine_label(machine: Machine) -> Hashable | None:
     return machine.label
 
 
+def machine_after(machine: Machine, character: int) -> Machine | None:
+    """The machine after a character, ``None`` where it may not come or leads nowhere."""
+    if not isinstance(machine, Language):
+        return machine.after(character)
+    found = after(machine, character)
+    return None if is_empty(found) else found
+
+
 class CharacterState(LexemeState):
     """Between two characters. Subclasses say in which form the characters are written."""
 
@@ -87,6 +106,65 @@ class CharacterState(LexemeState):
     @property
     def stepwise(self) -> bool:
         return self.machine.stepwise
+
+    @property
+    def approximate(self) -> bool:
+        """Whether the transitions say less than :meth:`read` does, and characters are to be read
+        as wholes: what comes after depends on more than their classes."""
+        return self.machine.approximate
+
+    def stand_in(self, digits: int) -> LexemeState:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        machine = self.machine
+        if not isinstance(machine, Language) or not machine.approximate:
+            return self
+        known = by_class(machine)
+        return self if known is machine or is_empty(known) else self.reading(known)
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        state, position = self, begin
+        while position < len(data):
+            if not state.approximate:
+                return super(CharacterState, state).read(data, position)
+            reached, position = state.read_character(data, position)
+            if not isinstance(reached, CharacterState) or reached.label is not None:
+                return reached, position
+            state = reached
+        return state, position
+
+    def spelled(self, data: bytes, begin: int) -> tuple[int, int] | None:
+        """The character that is written there in UTF-8, and the position behind it.
+
+        ``None`` where it is written in another way, or not to its end.
+        """
+        lead = data[begin]
+        end = begin + 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
+        try:
+            return ord(data[begin:end].decode()), end
+        except UnicodeDecodeError:
+            return None
+
+    def read_character(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """As :meth:`read`, but to the end of one character, or to that of the data before."""
+        found = self.spelled(data, begin)
+        if found is not None:
+            return self._after(found[0]), found[1]
+        state: LexemeState = self
+        for position in range(begin, len(data)):
+            reached = state.transitions.get(data[position])
+            if reached is None or reached.label is not None:
+                return reached, position + 1
+            if isinstance(reached, CharacterState):
+                written = data[begin : position + 1]
+                text = json.loads(b'"%b"' % written) if written[0] == 0x5C else written.decode()
+                return self._after(ord(text)), position + 1
+            state = reached
+        return _begun(self, data[begin:], state), len(data)
+
+    def _after(self, character: int) -> CharacterState | None:
+        machine = machine_after(self.machine, character)
+        return None if machine is None else self.reading(machine)
 
     def reading(self, machine: Machine) -> CharacterState:
         """The interned state of the same form with another machine."""
@@ -109,6 +187,43 @@ class CharacterState(LexemeState):
             else:
                 arcs.append((low, high, state))
         return arcs
+
+
+class BegunState(LexemeState):
+    """Inside a character, where the state after it depends on more than its class.
+
+    Arguments:
+        before: the state before the character.
+        text: what is written of it.
+        state: the state that the transitions lead to by that.
+    """
+
+    __slots__ = ("_before", "_text", "state")
+
+    def __init__(self, before: CharacterState, text: bytes, state: LexemeState) -> None:
+        super().__init__()
+        self._before = before
+        self._text = text
+        self.state = state
+
+    def expand(self) -> Mapping[int, LexemeState]:
+        return self.state.transitions
+
+    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
+        state, position = self._before.read(self._text + data[begin:], 0)
+        return state, begin + position - len(self._text)
+
+
+_begun_states: WeakValueDictionary[tuple[int, bytes], BegunState] = WeakValueDictionary()
+
+
+def _begun(before: CharacterState, text: bytes, state: LexemeState) -> BegunState:
+    key = (id(before), text)
+    found = _begun_states.get(key)
+    if found is None:
+        found = _begun_states[key] = BegunState(before, text, state)
+    return found
 
 
 def add_ascii(transitions: dict[int, LexemeState], arcs: Sequence[Arc], first: int) -> None:

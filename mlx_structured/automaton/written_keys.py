@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
+from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_after, machine_label
 from mlx_structured.languages.language import (
     EVERYTHING,
     Language,
@@ -99,6 +99,17 @@ class UnwrittenState:
     def stepwise(self) -> bool:
         """As the machine."""
         return self.machine.stepwise
+
+    @property
+    def approximate(self) -> bool:
+        """As the machine."""
+        return self.machine.approximate
+
+    def after(self, character: int) -> Machine | None:
+        """The next state after this character, ``None`` where it may not come."""
+        following = machine_after(self.machine, character)
+        rest = self.written.children.get(character)
+        return following if following is None or rest is None else unwritten(following, rest)
 
     @property
     def language(self) -> Language | None:

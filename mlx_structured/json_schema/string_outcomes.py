@@ -20,7 +20,7 @@ from mlx_structured.json_schema.formula import (
     leaves,
     replaced,
 )
-from mlx_structured.languages.expression import Complement, Literals
+from mlx_structured.languages.expression import Complement, Literals, after
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
 from mlx_structured.languages.partition import WHOLE, refine
 from mlx_structured.languages.shapes import excluded_words, never_fails
@@ -67,11 +67,11 @@ class StringOutcomes:
             found += [(text, each.label) for text, each in level if each.label is not None]
             following: list[tuple[str, OutcomeState]] = []
             for text, each in level:
-                for low, high, after in each.arcs():
+                for low, high, target in each.arcs():
                     # Each beginning is the beginning of some string.
                     if len(following) + high - low >= limit:
                         return None
-                    following += [(text + chr(point), after) for point in range(low, high + 1)]
+                    following += [(text + chr(point), target) for point in range(low, high + 1)]
             if len(found) > limit:
                 return None
             level = following
@@ -110,6 +110,18 @@ class StringOutcomes:
             ),
             key=lambda arc: arc[0],
         )
+
+    def after(self, formula: Formula, character: int) -> OutcomeState | None:
+        """The next state after this character, ``None`` where it may not come."""
+
+        def change(atom: Formula) -> Formula:
+            if isinstance(atom, Within):
+                assert isinstance(atom.members, Language)
+                return within(after(atom.members, character))
+            return atom
+
+        following = replaced(formula, change)
+        return self._state(following) if self.is_alive(following) else None
 
     def is_alive(self, formula: Formula) -> bool:
         """Whether some string leads from there to something that may follow."""
@@ -163,16 +175,28 @@ class OutcomeState:
     @property
     def stepwise(self) -> bool:
         """Where so many languages are open that nearly each text leads to another state."""
-        languages = dict.fromkeys(
-            atom.members
-            for atom in leaves(self._formula)
-            if isinstance(atom, Within) and isinstance(atom.members, Language)
-        )
+        languages = self._languages()
         endless = [each for each in languages if not _is_listed(each)]
         searches = sum(map(_is_search, endless))
         if searches > MANY_SEARCHES or len(endless) > MANY_LANGUAGES:
             return True
         return any(each.stepwise for each in endless)
+
+    @property
+    def approximate(self) -> bool:
+        """As the languages."""
+        return any(each.approximate for each in self._languages())
+
+    def _languages(self) -> dict[Language, None]:
+        return dict.fromkeys(
+            atom.members
+            for atom in leaves(self._formula)
+            if isinstance(atom, Within) and isinstance(atom.members, Language)
+        )
+
+    def after(self, character: int) -> OutcomeState | None:
+        """The next state after this character, ``None`` where it may not come."""
+        return self._outcomes.after(self._formula, character)
 
     def arcs(self) -> list[tuple[int, int, OutcomeState]]:
         """(first code point, last code point, next state), in order."""

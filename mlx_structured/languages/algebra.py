@@ -26,7 +26,9 @@ from mlx_structured.languages.expression import (
     Literals,
     Repetition,
     Union,
+    after,
     bound_sum,
+    by_class,
     derive,
     interned,
     length_bounds,
@@ -445,7 +447,7 @@ def _matches(language: Language, text: str) -> bool:
     for character in text:
         if language is EMPTY:
             return False
-        language = language.derivative(ord(character))
+        language = after(language, ord(character))
     return language.nullable
 
 
@@ -496,6 +498,25 @@ def _(language: Union, character: int) -> Language:
 @derive.register
 def _(language: Intersection, character: int) -> Language:
     return intersection(part.derivative(character) for part in language.parts)
+
+
+@after.register
+def _(language: Union, character: int) -> Language:
+    if not language.approximate:
+        return language.derivative(character)
+    return union(after(part, character) for part in language.parts)
+
+
+@after.register
+def _(language: Intersection, character: int) -> Language:
+    if not language.approximate:
+        return language.derivative(character)
+    return intersection(after(part, character) for part in language.parts)
+
+
+@by_class.register
+def _(language: Intersection) -> Language:
+    return intersection(map(by_class, language.parts)) if language.approximate else language
 
 
 @derive.register

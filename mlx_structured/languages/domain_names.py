@@ -2,14 +2,15 @@
 
 RFC 1123, section 2.1, for labels of ASCII letters, digits and hyphens; RFC 5890 to 5893 (IDNA2008)
 for labels of other characters, and for their encoded form (``xn--...``, RFC 3492). The tables are
-those of the package ``idna``, for as many characters as Python's ``unicodedata`` knows. Left out:
+those of the package ``idna``, for as many characters as Python's ``unicodedata`` knows. All other
+labels with hyphens as third and fourth character are reserved (RFC 5890, section 2.3.1): they are
+taken in ``hostname``, as RFC 1123 does, and not in ``idn-hostname``.
 
-* labels beyond ASCII for which 63 octets might be too few, judged by the number of characters and
-  how far they lie apart (18 Cyrillic letters or 12 Chinese ones are let through), and names for
-  which 253 octets might be; in encoded form they can be written;
-* combining marks after a letter whose base has composed forms, as in ``e`` with two accents of
-  which only one is part of the letter;
-* a few encoded labels that leave no room for another letter.
+A text is read character by character, each of which is known then. Looking ahead goes by classes
+of characters, and judges by bounds what fits: some of what may follow isn't seen. Left out are:
+
+* a few encoded labels of nearly 63 octets, see :data:`~.encoded_labels.TRIES`;
+* labels beyond ASCII that are too long at first and get shorter by another character.
 
 Capital letters of an encoded label are read as small ones (RFC 5890, section 2.3.2.1; ``ulabel`` of
 ``idna``).
@@ -17,12 +18,18 @@ Capital letters of an encoded label are read as small ones (RFC 5890, section 2.
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
-from mlx_structured.languages.characters import MAX
+import numpy as np
+
+from mlx_structured.languages.characters import MAX, normalise
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.encoded_labels import PREFIX, completion, rest_of, rule_of
+from mlx_structured.languages.encoded_lengths import octets_with
 from mlx_structured.languages.expression import EMPTY, Language
 from mlx_structured.languages.label_characters import (
     CAPITALS,
@@ -31,7 +38,7 @@ from mlx_structured.languages.label_characters import (
     encoded_bound,
 )
 from mlx_structured.languages.machine import MachineState, machine
-from mlx_structured.languages.partition import Partition
+from mlx_structured.languages.partition import Partition, from_classes, refine
 
 MOST_IN_LABEL = 63
 MOST_IN_NAME = 253
@@ -72,6 +79,9 @@ class Label:
         combining: the combining class of the last character.
         starts: the compositions that the last letter begins.
         prefix: how many characters are a beginning of ``xn--``.
+        text: the characters, as far as it matters which of its class each is; or ``""``.
+        exact: whether each character of the text is known, and not just its class.
+        sealed: where not 0, the label ends here and has so many octets.
     """
 
     length: int = 0
@@ -90,12 +100,51 @@ class Label:
     combining: int = 0
     starts: frozenset[str] = frozenset()
     prefix: int = 0
+    text: str = ""
+    exact: bool = True
+    sealed: int = 0
 
-    def octets(self, more: int = 0) -> int:
+    @property
+    def is_exact(self) -> bool:
+        """Whether all characters are known."""
+        return self.text != "" and self.exact
+
+    @property
+    def octets(self) -> int:
+        """As many as there are, or a bound where the text isn't known."""
+        if not self.beyond:
+            return self.length
+        if self.text:
+            return len(PREFIX) + len(self.text.encode("punycode"))
+        return self.sealed or self.bound(0)
+
+    def bound(self, more: int) -> int:
         """A bound on the octets, with so many characters more of the same kind."""
         if not self.beyond:
             return self.length + more
         return encoded_bound(self.length + more, self.beyond + more, self.low, self.high)
+
+    def fits(self, rule: str, room: int) -> bool:
+        """Whether it can be ended within so many octets."""
+        if self.bound(self.missing(rule)) <= room:
+            return True
+        if self.rule(rule) is not None:
+            return self.octets <= room
+        return bool(self.text) and any(
+            after.rule(rule) is not None and after.octets <= room
+            for after in self._continued(rule, self.missing(rule))
+        )
+
+    def _continued(self, rule: str, more: int) -> Iterator[Label]:
+        """With so many characters more that are likely to end it in few octets."""
+        for letter in dict.fromkeys(_LAST + self.text):
+            kind = alphabet(True).kind(ord(letter))
+            after = None if kind is None else self.after(kind, rule, letter)
+            if after is not None:
+                if more > 1:
+                    yield from after._continued(rule, more - 1)
+                else:
+                    yield after
 
     def rule(self, rule: str) -> str | None:
         """How the Bidi rule (RFC 5893, section 2) applies to a name with this label.
@@ -118,9 +167,19 @@ class Label:
             return 0
         return 2 if self.pending and self.dot == "alone" else 1
 
-    def after(self, kind: Kind, rule: str) -> Label | None:
-        """One character more."""
-        if not self._allows(kind, rule):
+    def after(
+        self, kind: Kind, rule: str, letter: str = "", *, kept: bool = True, exact: bool = True
+    ) -> Label | None:
+        """One character more.
+
+        Arguments:
+            kind: of the character.
+            rule: see :meth:`rule`.
+            letter: the character, or one that composes as it does; ``""`` for any of its kind.
+            kept: whether the letter is remembered.
+            exact: whether it is the one that came, and not just as long.
+        """
+        if self.sealed or not self._allows(kind, rule, letter):
             return None
         first = self.first or _DIRECTIONS.get(kind.bidi, "-")
         neutral = kind.bidi == "NSM"
@@ -139,6 +198,8 @@ class Label:
         matches = self.prefix == self.length and PREFIX.startswith(
             kind.special.lower(), self.length
         )
+        known = letter != "" and kept and len(self.text) == self.length
+        text = self.text + letter if known else ""
         return Label(
             length=self.length + 1,
             beyond=self.beyond + (kind.block > 0),
@@ -156,9 +217,11 @@ class Label:
             combining=kind.combining,
             starts=self.starts if kind.combining else kind.starts,
             prefix=self.prefix + 1 if matches and kind.special else 0,
+            text=text,
+            exact=self.exact and exact and text != "",
         )
 
-    def _allows(self, kind: Kind, rule: str) -> bool:
+    def _allows(self, kind: Kind, rule: str, letter: str) -> bool:
         special = kind.special
         if not self.length:
             if kind.mark or special == "-" or (rule == "on" and kind.bidi not in _DIRECTIONS):
@@ -182,8 +245,6 @@ class Label:
             return False
         if (self.capital and kind.block) or (self.beyond and special in CAPITALS):
             return False
-        if special == "-" and self.length == 3 and self.last == "-":
-            return False
         if special == "middle dot" and self.last != "l":
             return False
         if special == "geresh" and self.last != "hebrew":
@@ -194,6 +255,8 @@ class Label:
             return False
         if special in ("arabic", "extended") and self.digits not in ("", special):
             return False
+        if letter and self.is_exact:
+            return unicodedata.is_normalized("NFC", self.text + letter)
         if kind.combining and self.combining > kind.combining:
             return False
         return kind.completes not in self.starts
@@ -269,7 +332,48 @@ class Name(MachineState):
         return replace(self, used=0, label=label)
 
     def partition(self) -> Partition:
-        return alphabet(self.international).partition
+        found = alphabet(self.international).partition
+        if self._is_near_end:
+            found = refine(found, _by_octets(self.label.text, self.room))
+        if self.label.is_exact:
+            found = refine(found, _by_composition(_since_starter(self.label.text)))
+        return found
+
+    @property
+    def _is_near_end(self) -> bool:
+        """Whether it takes more than classes to tell how much fits into the label."""
+        label = self.label
+        return label.text != "" and label.beyond > 0 and label.bound(_NEAR) > self.room
+
+    @property
+    def approximate(self) -> bool:
+        return self.international
+
+    def by_class(self) -> Name:
+        if not self.label.text or self._is_near_end:
+            return self
+        return replace(self, label=replace(self.label, text="", exact=True))
+
+    def after_exactly(self, character: int) -> Language:
+        kind = alphabet(self.international).kind(character)
+        if kind is None or self._ends_or_is_encoded(kind) or self._is_reserved(kind):
+            return self.after(character)
+        label = self.label.after(kind, self.rule, chr(character))
+        if label is None or not label.fits(self.rule, self.room):
+            return EMPTY
+        return machine(replace(self, label=label))
+
+    def _ends_or_is_encoded(self, kind: Kind) -> bool:
+        return kind.special == "dot" or (
+            kind.special == "-" and self.label.prefix == self.label.length == len(PREFIX) - 1
+        )
+
+    def _is_reserved(self, kind: Kind) -> bool:
+        """Whether it's the second of two hyphens that only encoded labels have there."""
+        label = self.label
+        return (
+            kind.special == "-" and self.international and label.length == 3 and label.last == "-"
+        )
 
     def after(self, character: int) -> Language:
         kind = alphabet(self.international).kind(character)
@@ -277,13 +381,72 @@ class Name(MachineState):
             return EMPTY
         if kind.special == "dot":
             rule = self.label.rule(self.rule)
-            return EMPTY if rule is None else next_label(self, self.label.octets(), rule)
-        if kind.special == "-" and self.label.prefix == self.label.length == 3:
+            return EMPTY if rule is None else next_label(self, self.label.octets, rule)
+        if self._ends_or_is_encoded(kind):
             return encoded(self, "")
-        label = self.label.after(kind, self.rule)
-        if label is None or label.octets(label.missing(self.rule)) > self.room:
+        if self._is_reserved(kind):
             return EMPTY
-        return machine(replace(self, label=label))
+        letter = chr(character) if self.label.is_exact else ""
+        label = self.label.after(kind, self.rule, letter, kept=False)
+        if label is None:
+            return EMPTY
+        if label.bound(label.missing(self.rule)) > self.room:
+            label = self._tight(label, kind, chr(character))
+        return EMPTY if label is None else machine(replace(self, label=label))
+
+    def _tight(self, label: Label, kind: Kind, letter: str) -> Label | None:
+        """The label after a letter, where the bound is too coarse to tell that it fits."""
+        single = kind.special in _SINGLE
+        known = self.label.after(kind, self.rule, letter, exact=single)
+        if not self.label.text or known is None:
+            return None
+        if single or not kind.block:
+            return known if known.fits(self.rule, self.room) else None
+        octets = known.octets
+        fits = known.rule(self.rule) is not None and octets <= self.room
+        return replace(label, sealed=octets) if fits else None
+
+
+_SINGLE = ("middle dot", "keraia", "non-joiner", "joiner", "katakana dot")
+"""The roles of one character each."""
+
+_NEAR = 3
+"""Where so many characters more might not fit, octets are counted."""
+
+
+@lru_cache(maxsize=64)
+def _by_octets(text: str, room: int) -> Partition:
+    """The characters by how many octets the label has after each, and those after which too many.
+
+    Arguments:
+        text: the label so far.
+        room: the most octets.
+    """
+    points = alphabet(True).points
+    octets = octets_with(text, points)
+    octets[octets > room] = room + 1
+    breaks = np.flatnonzero((np.diff(octets) != 0) | (np.diff(points) != 1)) + 1
+    classes: dict[int, list[tuple[int, int]]] = {}
+    for begin, end in pairwise([0, *breaks.tolist(), len(points)]):
+        low, high = int(points[begin]), int(points[end - 1])
+        classes.setdefault(int(octets[begin]), []).append((low, high))
+    return from_classes(tuple(map(normalise, classes.values())))
+
+
+def _since_starter(text: str) -> str:
+    """The last character that doesn't combine, and all after it."""
+    begin = len(text) - 1
+    while begin > 0 and unicodedata.combining(text[begin]):
+        begin -= 1
+    return text[begin:]
+
+
+@lru_cache(maxsize=256)
+def _by_composition(text: str) -> Partition:
+    """Those that may come after the text, and those that make it another one (form C)."""
+    points = alphabet(True).composing
+    fits = [point for point in points if unicodedata.is_normalized("NFC", text + chr(point))]
+    return from_classes((normalise((point, point) for point in fits),))
 
 
 _LAST = "al0\u03b1\u05d0\u0628\u3042\u4e08"
@@ -327,6 +490,8 @@ class Encoded(MachineState):
     rest: str
 
     stepwise = True
+    # Each letter takes a search, so that the one that comes is asked about alone.
+    approximate = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoded) and (self.name, self.text) == (other.name, other.text)

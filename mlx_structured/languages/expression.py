@@ -38,13 +38,16 @@ class Language:
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
     ``states`` are what :func:`~.counters.capped` has found out. ``stepwise`` tells whether nearly
     each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
-    ``irregular`` whether a part is a machine, which may have any number of states.
+    ``irregular`` whether a part is a machine, which may have any number of states, and
+    ``approximate`` whether a derivative may lack some of what follows one character of the class:
+    :func:`after` has it all.
     """
 
     __slots__ = (
         "__weakref__",
         "_derivatives",
         "_successors",
+        "approximate",
         "capped",
         "classes",
         "counter",
@@ -69,6 +72,7 @@ class Language:
     cyclic: bool
     stepwise: bool
     irregular: bool
+    approximate: bool
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
@@ -80,6 +84,7 @@ class Language:
         self.empty = False if self.nullable or self.plain else None
         self.stepwise = not self.plain and any(part.stepwise for part in self.immediate())
         self.irregular = not self.plain and any(part.irregular for part in self.operands())
+        self.approximate = self.irregular and any(part.approximate for part in self.operands())
 
     def derivative(self, character: int) -> Language:
         """What may follow this character (a code point). Nothing may follow a surrogate."""
@@ -461,6 +466,21 @@ def derive(language: Language, character: int) -> Language:
     Called once for each class of characters; the rules are beside the constructors they use.
     """
     raise NotImplementedError(type(language).__name__)
+
+
+@singledispatch
+def after(language: Language, character: int) -> Language:
+    """What may follow this character: all of it, where a derivative is only approximate."""
+    return language.derivative(character)
+
+
+@singledispatch
+def by_class(language: Language) -> Language:
+    """The language, with less known of the characters before, where that makes no difference.
+
+    For looking ahead by classes of characters, where states that are alike had better be the same.
+    """
+    return language
 
 
 def _find_partition(language: Language) -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from idna import idnadata
 
 from mlx_structured.languages import characters as sets
@@ -229,6 +231,22 @@ class Alphabet:
         digits = (sets.of(letter + letter.upper()) for letter in letters)
         dots = sets.normalise((dot, dot) for dot in self._dots)
         self.digits: Partition = from_classes((*digits, dots))
+
+    @cached_property
+    def points(self) -> npt.NDArray[np.int64]:
+        """The characters beyond ASCII that labels may hold, in order."""
+        ranges = [np.arange(low, high + 1) for low, high, kind in self._kinds if kind.block]
+        return np.concatenate(ranges)
+
+    @cached_property
+    def composing(self) -> tuple[int, ...]:
+        """The characters that combine with what comes before them, or form another one with it."""
+        return tuple(
+            point
+            for low, high, kind in self._kinds
+            if kind.combining or kind.completes
+            for point in range(low, high + 1)
+        )
 
     def kind(self, character: int) -> Kind | None:
         """``None`` for a character that isn't in any name."""

@@ -41,6 +41,7 @@ from mlx_structured.languages.expression import (
     Literals,
     Repetition,
     Union,
+    by_class,
     conjuncts,
     length_bounds,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "EPSILON",
     "EVERYTHING",
     "Language",
+    "by_class",
     "capped",
     "characters",
     "complement",

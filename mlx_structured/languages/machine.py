@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol, cast
 
-from mlx_structured.languages.expression import Language, derive, interned
+from mlx_structured.languages.expression import (
+    Language,
+    after,
+    by_class,
+    derive,
+    interned,
+)
 from mlx_structured.languages.partition import Partition
 
 
@@ -56,12 +62,25 @@ class MachineState(Protocol):
         return self
 
     def partition(self) -> Partition:
-        """Characters of one class have the same future."""
+        """Characters of one class have the same future, or are taken to have."""
         ...
 
     def after(self, character: int) -> Language:
-        """What may follow a character, ``EMPTY`` where it may not come."""
+        """What may follow each character of the class of this one, ``EMPTY`` for nothing."""
         ...
+
+    @property
+    def approximate(self) -> bool:
+        """Whether :meth:`after_exactly` may be more than :meth:`after`, or is to be asked alone."""
+        return False
+
+    def after_exactly(self, character: int) -> Language:
+        """What may follow this character, ``EMPTY`` where it may not come."""
+        return self.after(character)
+
+    def by_class(self) -> MachineState:
+        """See :func:`~.expression.by_class`."""
+        return self
 
 
 class Machine(Language):
@@ -81,6 +100,7 @@ class Machine(Language):
         self.empty = False
         self.stepwise = state.stepwise
         self.irregular = True
+        self.approximate = state.approximate
 
     def hint(self) -> str:
         return self.state.hint
@@ -100,3 +120,13 @@ def machine(state: MachineState) -> Language:
 @derive.register
 def _(language: Machine, character: int) -> Language:
     return language.state.after(character)
+
+
+@after.register
+def _(language: Machine, character: int) -> Language:
+    return language.state.after_exactly(character)
+
+
+@by_class.register
+def _(language: Machine) -> Language:
+    return machine(language.state.by_class())

@@ -34,9 +34,6 @@ REQUIRED_TESTS = {
 
 
 DIFFERENT_ON_PURPOSE = {
-    ("format/idn-hostname.json", "label too long if separator ignored"): (
-        "52 Greek letters fit into 63 octets by chance of their order: as many are left out"
-    ),
     ("content.json", ""): "contentMediaType and contentEncoding are annotations",
 }
 """Optional tests that are judged in another way, by file and beginning of name, with the reason."""

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from random import Random
 
 import idna
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mlx_structured import Acceptor, compile_json_schema
+from mlx_structured.automaton.acceptor import accepts_end, advance
+from mlx_structured.automaton.utf8 import language_arcs
 from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.domain_names import hostname, idn_hostname
 from mlx_structured.languages.ecma_pattern import search_language
+from mlx_structured.languages.encoded_lengths import octets_with
+from mlx_structured.languages.expression import after
 from mlx_structured.languages.formats import OPPOSITES
 from mlx_structured.languages.label_characters import UNIFORM, alphabet, encoded_bound
 from mlx_structured.languages.language import (
@@ -32,11 +39,16 @@ RTL = ("R", "AL", "AN")
 
 
 def is_name(text: str, *, international: bool) -> bool:
-    """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length."""
+    """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length.
+
+    Other labels with two hyphens there are reserved (section 2.3.1).
+    """
     encoded, decoded = [], []
     for label in re.split("[.\u3002\uff0e\uff61]" if international else "[.]", text):
         if label.isascii() and not label.lower().startswith("xn--"):
             if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label):
+                return False
+            if international and label[2:4] == "--":
                 return False
             encoded.append(label)
             decoded.append(label.lower())
@@ -86,11 +98,110 @@ def test_what_is_let_through_is_a_name(seed: int) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from(LETTERS), min_size=1, max_size=6))
-def test_a_short_name_is_judged_as_idna_does_but_for_marks(text: str) -> None:
-    let_through = matches(idn_hostname(), text)
-    if let_through or not any(mark in text for mark in "\u0301\u0323\u0300\u3099"):
-        reserved = any(label[2:4] == "--" for label in text.split("."))
-        assert let_through is (is_name(text, international=True) and not reserved)
+def test_a_short_name_is_judged_as_idna_does(text: str) -> None:
+    assert matches(idn_hostname(), text) is is_name(text, international=True)
+
+
+ALPHABETS = [
+    "abcdefghijklmnopqrstuvwxyz\u00e4\u00f6\u00fc\u00df",
+    "\u0430\u0431\u0432\u0433\u0434\u0435\u0436\u0437\u0438\u043a-0",
+    "\u4e08\u4f8b\u56fd\u6e2c\u8a66\u9ed1\u3042\u30c6",
+    "\uac00\ub098\ub2e4\uc2e4\ud14c\ud2b8",
+    "\u05d0\u05d1\u05d2\u05d3\u05d4\u05f3-1",
+    "\u0628\u064a\u062f\u0632\u200c\u0661\u064b",
+    "\u0915\u094d\u200d\u0937\u093e",
+    "a\u1eb9g\u0301\u0303\u0323\u0451\u0435",
+    "l\u00b7l\u00e0",
+    "\u30fb\u30a2\u30a4a",
+    "\U00010428\U0001044f\U00020000a",
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(ALPHABETS).flatmap(lambda some: st.text(some, min_size=1, max_size=59)))
+def test_a_label_of_any_length_is_judged_as_idna_does(text: str) -> None:
+    label = unicodedata.normalize("NFC", text)
+    most = len(label)
+    while most and len(label[:most].encode("punycode")) > 59:
+        most -= 1
+    # The longest that fits, the one after it, and the whole.
+    for end in {most, most + 1, len(label)}:
+        some = label[:end]
+        assert matches(idn_hostname(), some) is is_name(some, international=True), ascii(some)
+        name = f"{some}.{some}.{some}.{some}"
+        assert matches(idn_hostname(), name) is is_name(name, international=True), ascii(name)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(ALPHABETS).flatmap(lambda some: st.text(some, max_size=40)),
+    st.lists(st.characters(min_codepoint=0x80, exclude_categories=["Cs"]), max_size=20),
+)
+def test_the_octets_with_one_character_more_are_those_of_the_codec(
+    text: str, letters: list[str]
+) -> None:
+    points = sorted({*map(ord, letters), *(ord(each) for each in text if each > "\x7f")})
+    octets = octets_with(text, np.array(points, np.int64))
+    assert octets.tolist() == [
+        len("xn--" + (text + chr(point)).encode("punycode").decode()) for point in points
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_of_a_long_label_is_taken_can_be_completed(seed: int) -> None:
+    rng = Random(seed)
+    letters = rng.choice(ALPHABETS)
+    state, text = idn_hostname(), ""
+    for _ in range(70):
+        options = [letter for letter in letters if after(state, ord(letter)) is not EMPTY]
+        if not options:
+            break
+        letter = rng.choice(options)
+        state, text = after(state, ord(letter)), text + letter
+        if len(text) > 10:
+            assert is_name(text + example(state), international=True), ascii(text)
+            for low, high, _ in [*language_arcs(state)][:: rng.randint(20, 60)]:
+                for point in {low, high}:
+                    word = text + chr(point) + example(after(state, point))
+                    assert is_name(word, international=True), ascii(word)
+
+
+LONG_LABEL = "\u043f\u0440\u0430\u0432\u0438\u0442\u0435\u043b\u044c\u0441\u0442\u0432\u043e" * 3
+LONG_NAME = f"{LONG_LABEL}.g\u0303.\U00010428a"
+
+
+@pytest.mark.parametrize(
+    ("acceptor", "text"),
+    [
+        (
+            compile_json_schema({"type": "string", "format": "idn-hostname"}),
+            json.dumps(LONG_NAME, ensure_ascii=False),
+        ),
+        (
+            compile_json_schema({"type": "string", "format": "idn-hostname"}, style="any"),
+            json.dumps(LONG_NAME),
+        ),
+        (
+            compile_json_schema(
+                {
+                    "type": "object",
+                    "propertyNames": {"anyOf": [{"format": "idn-hostname"}, {"maxLength": 3}]},
+                    "additionalProperties": {"type": "integer"},
+                }
+            ),
+            json.dumps({LONG_NAME: 1, "-": 2, LONG_NAME + "a": 3}, ensure_ascii=False),
+        ),
+    ],
+)
+def test_a_name_is_read_in_pieces_of_bytes_as_at_once(acceptor: Acceptor, text: str) -> None:
+    assert is_name(LONG_NAME, international=True)
+    data = text.encode()
+    for size in (1, 2, 3, 7, 1000):
+        reached = acceptor.begin()
+        for begin in range(0, len(data), size):
+            reached = advance(reached, data[begin : begin + size])
+        assert accepts_end(reached), size
+    assert not acceptor.accepts(text.replace('a"', 'a-"', 1))
 
 
 @settings(max_examples=200, deadline=None)
