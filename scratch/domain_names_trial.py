@@ -2,7 +2,7 @@
 
     python scratch/domain_names_trial.py --labels 2000 --seed 1
 
-Prints for each kind of label the share of the valid ones that are accepted, each one that isn't, and
+Prints for each kind of label the share of the valid ones that are accepted, those that are not, and
 each invalid one, made by a small change of a valid one, that is.
 """
 
