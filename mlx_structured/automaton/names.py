@@ -83,7 +83,7 @@ class NameState:
         child = self._node.children.get(character)
         if child is None or not child.below & self._allowed:
             return None
-        return self._trie.state(child, self._allowed)
+        return _state(child, self._allowed)
 
     def arcs(self) -> list[tuple[int, int, NameState]]:
         """(first code point, last code point, next state), in order."""
