@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 from random import Random
 
 import pytest
+from regex_grammar import is_regular_expression
 
 from mlx_structured.errors import PatternError
 from mlx_structured.languages.ecma_pattern import match_language
@@ -19,7 +23,7 @@ from mlx_structured.languages.language import (
     matches,
     sample,
 )
-from mlx_structured.languages.regex_format import regex
+from mlx_structured.languages.regex_format import AHEAD, regex
 
 VALID = [
     "",
@@ -37,6 +41,25 @@ VALID = [
     "\\p{L}\\P{Script=Greek}[\\p{Lu}]\\p{gc=Nd}",
     "\\0\\cZ\\u{00041}\\ud83d\\ude00\\/\\^",
     "a.b/c,d:e=f!g<h>i",
+    "(?i:a)(?-m:b)(?im-s:c)(?s-:d)(?:e)+",
+    "(?-ims:(?i:a)*){2}",
+    "\\1(a)",
+    "(\\2)(\\1)\\2",
+    "\\12" + "()" * 12,
+    "\\k<n>(?<n>a)",
+    "(?<a>\\k<b>)(?<b>\\k<a>)\\2",
+    "(?<n>a)|(?<n>b)",
+    "(?:(?<n>a)|(?<n>b)|c)\\k<n>",
+    "(?:(?<n>a)|(?:(?<n>b)(?<m>)|(?<n>c)))",
+    "[\\ud800-\\udbff][\\udc00-\\udfff][\\ud800-\\udfff]",
+    "[\\ud83d\\ude00-\\ud83d\\ude4f]",
+    "[\\u{1f600}-\\ud83d\\ude4f]",
+    "[\\ude00-\\ud83d\\ude00]",
+    "[\\ue000-\\ud83d\\ude00]",
+    "[\\ud83d-\\ude00]",
+    "[\\ud83d\\ud83d\\ude00]",
+    "[\\u{d83d}\\u{de00}-\\uffff]",
+    "[\\u0431-\\u0439\\u{431}-\\u{432}]",
 ]
 INVALID = [
     "(",
@@ -91,6 +114,55 @@ INVALID = [
     "\\pL",
     "[\\B]",
     "\\c1",
+    "(?-:a)",
+    "(?ii:a)",
+    "(?i-i:a)",
+    "(?-mm:a)",
+    "(?i-s-m:a)",
+    "(?x:a)",
+    "(?i",
+    "(?i-",
+    "(a)\\2(b\\3)",
+    "\\10" + "()" * 9,
+    "\\k<n>(?<m>a)",
+    "\\k<>(?<n>)",
+    "(?<n>(?<n>a))",
+    "(?<n>a)(?:b|(?<n>c))",
+    "(?:(?<n>a)|b)(?<n>c)",
+    "(?<n>a)|(?<n>b)(?<n>c)",
+    "[\\ud83d\\ude4f-\\ud83d\\ude00]",
+    "[\\ud83d\\ude00-\\ud83d]",
+    "[\\ue000-\\ud83d]",
+    "[\\ue000-\\ud83d\\u{de00}]",
+    "[\\ude00-\\ud83d]",
+    "[\\u{1f600}-\\ude00]",
+    "[\\u0439-\\u0431]",
+    "[\\d-\\ud83d\\ude00]",
+    "[\\u{}]",
+    "[\\u{110000}]",
+]
+PIECES = [
+    *("(", ")", "(?:", "(?<n>", "(?<m>", "(?<n>)|", "(?<", ">", "(?=", "(?!", "(?<=", "(?<!", "|"),
+    *("(?i:", "(?-i:", "(?i-m:", "(?i-i:", "(?-:", "*", "?", "+", "{2}", "{3,2}", "{1,}", "^", "$"),
+    *("\\k<n>", "\\k<m>", "\\k<", "\\1", "\\2", "\\12", "\\0", "\\d", "\\b", "\\", "\\cA", "\\x41"),
+    *(
+        "a",
+        "n",
+        "u",
+        "1",
+        "0",
+        "[",
+        "]",
+        "[",
+        "]",
+        "-",
+        "-",
+        "\\-",
+        "\\p{L}",
+        "\\u0061",
+        "\\u{110000}",
+    ),
+    *("\\ud83d", "\\ude00", "\\ud83d\\ude00", "\\u{1f600}", "\\u{d83d}", "\\ue000", "\\uffff"),
 ]
 
 
@@ -103,6 +175,73 @@ def test_a_valid_pattern_is_let_through(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", INVALID)
 def test_an_invalid_pattern_is_not(pattern: str) -> None:
     assert not matches(regex(), pattern)
+
+
+def test_it_holds_the_same_texts_as_the_grammar_of_ecma_262() -> None:
+    rng = Random(10)
+    for text in _pieced_together(rng, 6_000):
+        assert matches(regex(), text) == is_regular_expression(text), text
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_recogniser_that_judges_agrees_with_node() -> None:
+    rng = Random(11)
+    texts = [text for text in _pieced_together(rng, 6_000) if not _is_of_2025(text)]
+    script = (
+        "const valid = text => { try { RegExp(text, 'u'); return true } catch { return false } };"
+        "const input = require('fs').readFileSync(0, 'utf8');"
+        "console.log(JSON.stringify(JSON.parse(input).map(valid)))"
+    )
+    answer = subprocess.run(
+        ["node", "-e", script], input=json.dumps(texts), capture_output=True, text=True, check=True
+    )
+    for text, valid in zip(texts, json.loads(answer.stdout), strict=True):
+        assert is_regular_expression(text) == valid, text
+
+
+def _pieced_together(rng: Random, number: int) -> list[str]:
+    """Texts of pieces of regular expressions, about a fifth of them valid."""
+    texts = []
+    for _ in range(number):
+        text = "".join(rng.choices(PIECES, k=rng.randint(1, 8)))
+        before, after = rng.choice([("", ""), ("", ""), ("[", "]"), ("[", "]"), ("(?<n>a)", "")])
+        texts.append(before + text + after)
+    return texts
+
+
+def _is_of_2025(text: str) -> bool:
+    """Whether it has modifiers or one name twice, which older engines don't know."""
+    named = re.findall(r"\(\?<\w", text)
+    return len(named) > len(set(named)) or re.search(r"\(\?[ims-]", text) is not None
+
+
+@pytest.mark.parametrize(
+    ("beginning", "rest"),
+    [
+        ("(a)\\2", "()"),
+        ("\\3()", "()()"),
+        ("\\k<ab>\\2", "(?<ab>)()"),
+        ("(?<n", ">)"),
+        ("(?<n>)(?<n", "a>)"),
+        ("\\k<n>(?<", "n>)"),
+        ("(?<ab>)\\k<", "ab>"),
+        ("[\\ue000-\\ud83d", "\\udc00]"),
+    ],
+)
+def test_an_open_end_is_closed_by_the_shortest_text(beginning: str, rest: str) -> None:
+    state = regex()
+    for character in beginning:
+        state = state.derivative(ord(character))
+    assert state.shortest <= len(rest)
+    assert matches(state, rest)
+    assert len(example(state)) == len(rest)
+    assert is_empty(intersection(state, length_between(0, len(rest) - 1)))
+
+
+def test_a_reference_reaches_a_bounded_number_of_groups_ahead() -> None:
+    assert matches(regex(), f"\\{AHEAD}" + "()" * AHEAD)
+    assert matches(regex(), f"()\\{AHEAD + 1}" + "()" * AHEAD)
+    assert not matches(regex(), f"\\{AHEAD + 1}" + "()" * (AHEAD + 1))
 
 
 def test_what_is_drawn_is_read_by_the_parser_of_patterns() -> None:
