@@ -17,6 +17,7 @@ from mlx_structured.automaton.utf8 import (
     Utf8State,
     Utf8Tail,
     clip,
+    follows_any,
     machine_label,
     set_multibyte,
 )
@@ -173,10 +174,11 @@ class StringState(CharacterState):
         escape = False
         for low, high, target in changes:
             for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
-                if target is None:
+                state = None if target is None else target.after(byte)
+                if state is None:
                     transitions.pop(byte, None)
                 else:
-                    transitions[byte] = target
+                    transitions[byte] = state
                 written.add(byte)
             if high >= 0x80:
                 written.update(set_multibyte(transitions, arcs, low, high, written))
@@ -184,7 +186,10 @@ class StringState(CharacterState):
         transitions.pop(0x22, None)
         if escape:
             written.add(0x5C)
-            if any(self.spelling == "any" or _has_escape(low, high) for low, high, _ in arcs):
+            if any(
+                (self.spelling == "any" or _has_escape(low, high)) and target.follows_any(low, high)
+                for low, high, target in arcs
+            ):
                 transitions[0x5C] = EscapeState(arcs, self.spelling)
             else:
                 transitions.pop(0x5C, None)
@@ -245,8 +250,9 @@ class EscapeState(LexemeState):
         transitions: dict[int, LexemeState] = {}
         for byte, character in named.items():
             clipped = clip(self.arcs, character, character)
-            if clipped:
-                transitions[byte] = clipped[0][2]
+            state = clipped[0][2].after(character) if clipped else None
+            if state is not None:
+                transitions[byte] = state
         arcs = self.arcs
         if not any_spelling:
             taken = set(_NAMED_ESCAPES.values())
@@ -291,14 +297,14 @@ class HexState(LexemeState):
             value = self._value * 16 + digit
             first, last = value << 4 * left, ((value + 1) << 4 * left) - 1
             arcs = self._reachable(first, last)
-            if not arcs:
+            if not follows_any(arcs):
                 continue
             if left:
                 transitions[byte] = HexState(arcs, value, left, self._digits, self._base)
             elif self._base is None and 0xD800 <= value < 0xDC00:
                 transitions[byte] = PairState(arcs, value, self._digits)
-            else:
-                transitions[byte] = arcs[0][2]
+            elif (state := arcs[0][2].after(arcs[0][0])) is not None:
+                transitions[byte] = state
         return transitions
 
     def _reachable(self, first: int, last: int) -> list[Arc]:
@@ -360,7 +366,11 @@ def read_language(lexeme: LexemeState) -> Language | None:
         elif isinstance(lexeme, Utf8Tail):
             lexeme = lexeme.target
         elif isinstance(lexeme, (Utf8State, EscapeState, HexState, PairState)):
-            lexeme = lexeme.arcs[0][2]
+            low, _, target = lexeme.arcs[0]
+            after = target.after(low)
+            if after is None:
+                return None
+            lexeme = after
         else:
             return None
     return lexeme.machine if isinstance(lexeme.machine, Language) else None

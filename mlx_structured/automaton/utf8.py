@@ -8,13 +8,15 @@ Unpaired surrogates are no characters and can't be written.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.languages.language import Language, is_empty
+from mlx_structured.languages.each_character import EachCharacter
+from mlx_structured.languages.language import EMPTY, Language, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
 
 
@@ -31,7 +33,7 @@ class LabelledMachine(Protocol):
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         ...
 
-    def arcs(self) -> Sequence[tuple[int, int, Machine]]:
+    def arcs(self) -> Sequence[tuple[int, int, Machine | EachCharacter[Machine]]]:
         """(first code point, last code point, next state), in order, without dead ends."""
         ...
 
@@ -57,15 +59,36 @@ def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
 _LEADS = tuple(_lead_bytes())
 
 
-def language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+def after_character(target: Machine | EachCharacter[Machine], character: int) -> Machine | None:
+    """The state after a character of an arc; ``None`` for none."""
+    return target.after(character) if isinstance(target, EachCharacter) else target
+
+
+def language_arcs(
+    language: Language,
+) -> Iterable[tuple[int, int, Language | EachCharacter[Language]]]:
     """The characters that may come next: (first code point, last code point, what may follow)."""
     partition = language.partition
-    targets = [language.derivative(character) for character in partition.representatives]
-    alive = [not is_empty(target) for target in targets]
+    targets: list[Language | EachCharacter[Language]] = []
+    alive: list[bool] = []
+    for number, character in enumerate(partition.representatives):
+        target = language.derivative(character)
+        if number in partition.remembered:
+            each = EachCharacter(partial(_after, language), is_ordered=number in partition.ordered)
+            targets.append(each)
+            alive.append(target is not EMPTY)
+        else:
+            targets.append(target)
+            alive.append(not is_empty(target))
     ends = (*partition.starts[1:], 0x110000)
     for low, following, number in zip(partition.starts, ends, partition.classes, strict=True):
         if number != SURROGATE_CLASS and alive[number]:
             yield low, following - 1, targets[number]
+
+
+def _after(language: Language, character: int) -> Language | None:
+    following = language.derivative(character)
+    return None if is_empty(following) else following
 
 
 def machine_label(machine: Machine) -> Hashable | None:
@@ -95,15 +118,19 @@ class CharacterState(LexemeState):
     def arcs(self) -> list[Arc]:
         """The characters that may follow, with the states after them."""
         machine = self.machine
-        found: Iterable[tuple[int, int, Machine]] = (
+        found: Iterable[tuple[int, int, Machine | EachCharacter[Machine]]] = (
             language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
         )
         arcs: list[Arc] = []
-        states: dict[Machine, CharacterState] = {}
+        states: dict[Machine | EachCharacter[Machine], LexemeState] = {}
         for low, high, target in found:
             state = states.get(target)
             if state is None:
-                state = states[target] = self.reading(target)
+                if isinstance(target, EachCharacter):
+                    state = EachState(self.reading, target)
+                else:
+                    state = self.reading(target)
+                states[target] = state
             if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
                 arcs[-1] = (arcs[-1][0], high, state)
             else:
@@ -111,11 +138,39 @@ class CharacterState(LexemeState):
         return arcs
 
 
+class EachState(LexemeState):
+    """In place of a state between characters, see :class:`EachCharacter`.
+
+    Arguments:
+        reading: the state of the same form with a machine.
+        each: finds the machines.
+    """
+
+    __slots__ = ("_each", "_reading")
+
+    def __init__(
+        self, reading: Callable[[Machine], CharacterState], each: EachCharacter[Machine]
+    ) -> None:
+        super().__init__()
+        self._reading = reading
+        self._each = each
+
+    def after(self, character: int) -> LexemeState | None:
+        machine = self._each.after(character)
+        return None if machine is None else self._reading(machine)
+
+    def follows_any(self, low: int, high: int) -> bool:
+        others = () if self._each.is_ordered else range(low + 1, high)
+        return any(self._each.after(each) is not None for each in chain((low, high), others))
+
+
 def add_ascii(transitions: dict[int, LexemeState], arcs: Sequence[Arc], first: int) -> None:
     """Add the characters of one byte, from ``first`` on."""
     for low, high, target in arcs:
         for byte in range(max(low, first), min(high, 0x7F) + 1):
-            transitions[byte] = target
+            state = target.after(byte)
+            if state is not None:
+                transitions[byte] = state
 
 
 def set_multibyte(
@@ -142,7 +197,7 @@ def set_multibyte(
         if lead in known or first > high or last < low:
             continue
         clipped = clip(arcs, first, last)
-        if clipped:
+        if follows_any(clipped):
             transitions[lead] = _utf8(clipped, first, last, remaining, second)
         else:
             transitions.pop(lead, None)
@@ -167,9 +222,14 @@ def _start(arc: Arc) -> int:
     return arc[0]
 
 
+def follows_any(arcs: Iterable[Arc]) -> bool:
+    """Whether there is a state after any of the characters."""
+    return any(target.follows_any(low, high) for low, high, target in arcs)
+
+
 def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:
     low, high, target = arcs[0]
-    if (low, high) == (first, last):
+    if (low, high) == (first, last) and not isinstance(target, EachState):
         return _utf8_tail(remaining, second, second + (last - first >> 6 * (remaining - 1)), target)
     return Utf8State(arcs, first, last, remaining, second)
 
@@ -194,8 +254,10 @@ class Utf8State(LexemeState):
             last = first + width - 1
             clipped = clip(self.arcs, first, last)
             if clipped and width == 1:
-                transitions[byte] = clipped[0][2]
-            elif clipped:
+                after = clipped[0][2].after(first)
+                if after is not None:
+                    transitions[byte] = after
+            elif follows_any(clipped):
                 transitions[byte] = _utf8(clipped, first, last, self._remaining - 1, 0x80)
         return transitions
 

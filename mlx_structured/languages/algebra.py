@@ -403,8 +403,13 @@ def intersection(*parts: Language | Iterable[Language]) -> Language:
 
 def _characters_of(language: Language) -> Ranges:
     """The words of one character."""
+    partition = language.partition
     return sets.union(
-        *(ranges for ranges, following in language.transitions() if following.nullable)
+        *(
+            ranges
+            for ranges, character in zip(partition.sets, partition.representatives, strict=True)
+            if language.derivative(character).nullable
+        )
     )
 
 

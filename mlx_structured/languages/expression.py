@@ -96,13 +96,17 @@ class Language:
         return found
 
     def transitions(self) -> list[tuple[Ranges, Language]]:
-        """The characters that have a derivative other than ``EMPTY``, grouped by it."""
+        """The characters that have a derivative other than ``EMPTY``, grouped by it.
+
+        Of a class whose characters are remembered, only the first.
+        """
         groups: dict[Language, list[tuple[int, int]]] = {}
-        for ranges, character in zip(
-            self.partition.sets, self.partition.representatives, strict=True
-        ):
+        partition = self.partition
+        for number, character in enumerate(partition.representatives):
             following = self.derivative(character)
             if following is not EMPTY:
+                alike = number not in partition.remembered
+                ranges = partition.sets[number] if alike else ((character, character),)
                 groups.setdefault(following, []).extend(ranges)
         return [(sets.normalise(ranges), following) for following, ranges in groups.items()]
 
@@ -117,7 +121,7 @@ class Language:
 
     @property
     def partition(self) -> Partition:
-        """Characters in the same class have the same derivative."""
+        """Characters in the same class have the same derivative, if they aren't remembered."""
         if self.classes is None:
             _find_partition(self)
         return cast(Partition, self.classes)

@@ -55,8 +55,12 @@ class MachineState(Protocol):
         """See :func:`~.counters.capped`."""
         return self
 
+    def blurred(self) -> MachineState:
+        """See :func:`~.blurring.blurred`."""
+        return self
+
     def partition(self) -> Partition:
-        """Characters of one class have the same future."""
+        """Characters of one class have the same future, or each one of its own."""
         ...
 
     def after(self, character: int) -> Language:

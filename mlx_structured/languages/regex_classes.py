@@ -6,11 +6,9 @@ may start there, and must not end below.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
+from functools import cached_property, lru_cache
 
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import concatenation, literals, union
@@ -27,19 +25,11 @@ LETTERS = sets.normalise([(0x41, 0x5A), (0x61, 0x7A)])
 HEXADECIMAL = sets.of("0123456789ABCDEFabcdef")
 
 _PLAIN = sets.difference(sets.ALL, sets.of("\\]-"))
-_FIRST_HALVES = (0xD800, 0xDBFF)
-_SECOND_HALVES = (0xDC00, 0xDFFF)
-_LANDMARKS = (
-    *range(0x80),
-    *(0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xD6, 0xD8, 0xDF, 0xE0, 0xF6, 0xF8, 0xFF, 0x100, 0x17F),
-    *(0x250, 0x300, 0x36F, 0x370, 0x391, 0x3A9, 0x3B1, 0x3C9, 0x400, 0x410, 0x42F, 0x430, 0x44F),
-    *(0x4FF, 0x531, 0x590, 0x5D0, 0x5EA, 0x600, 0x621, 0x64A, 0x6FF, 0x900, 0x97F, 0xE01, 0xE5B),
-    *(0x10A0, 0x10D0, 0x1100, 0x1E00, 0x1FFF, 0x2000, 0x200B, 0x200F, 0x2010, 0x2028, 0x206F),
-    *(0x2190, 0x2600, 0x27BF, 0x3000, 0x303F, 0x3041, 0x3096, 0x30A0, 0x30A1, 0x30FF, 0x3400),
-    *(0x4E00, 0x9FA5, 0x9FFF, 0xAC00, 0xD7A3, 0xE000, 0xF8FF, 0xF900, 0xFE00, 0xFEFF, 0xFF01),
-    *(0xFF5E, 0xFFFF, 0x10000, 0x1F300, 0x1F600, 0x1F64F, 0x1FAFF, 0x20000, MAX),
-)
-"""Code points of which one must lie within a range from a character that isn't escaped."""
+FIRST_HALVES = (0xD800, 0xDBFF)
+SECOND_HALVES = (0xDC00, 0xDFFF)
+
+MOST_DIGITS = 6
+"""Of a code point in hexadecimal, without leading zeros."""
 
 
 def each(ranges: Ranges) -> Iterable[tuple[int, int]]:
@@ -55,17 +45,17 @@ def properties() -> Language:
 
 def joined(first: int, second: int) -> int:
     """The code point of a surrogate pair."""
-    return 0x10000 + (first - _FIRST_HALVES[0] << 10) + second - _SECOND_HALVES[0]
+    return 0x10000 + (first - FIRST_HALVES[0] << 10) + second - SECOND_HALVES[0]
 
 
 def is_first_half(value: int) -> bool:
     """Whether it is the first code unit of surrogate pairs."""
-    return _FIRST_HALVES[0] <= value <= _FIRST_HALVES[1]
+    return FIRST_HALVES[0] <= value <= FIRST_HALVES[1]
 
 
 def is_second_half(value: int) -> bool:
     """Whether it is the second code unit of surrogate pairs."""
-    return _SECOND_HALVES[0] <= value <= _SECOND_HALVES[1]
+    return SECOND_HALVES[0] <= value <= SECOND_HALVES[1]
 
 
 @dataclass(frozen=True)
@@ -78,23 +68,30 @@ class ClassBody(MachineState):
             ``None`` where no range starts there.
         joined: whether a character, which isn't the end of a range, comes before.
         dash: whether a hyphen follows that character.
+        is_blurred: whether characters beyond ASCII aren't told apart.
     """
 
     first: bool = True
     low: int | None = None
     joined: bool = False
     dash: bool = False
+    is_blurred: bool = False
 
     shortest = 1
     longest = None
     hint = "]"
     stepwise = False
 
+    def blurred(self) -> ClassBody:
+        return replace(self, is_blurred=True)
+
     def partition(self) -> Partition:
         if self.dash:
             above = sets.intersection(_PLAIN, sets.normalise([(self.least(), MAX)]))
             return from_classes((above, *_CLASS_SYNTAX))
-        return from_classes((*_SPANS, sets.of("^"), *_CLASS_SYNTAX))
+        last = frozenset() if self.is_blurred else frozenset((0,))
+        classes = (_BEYOND_ASCII, *((pair,) for pair in each(_ASCII)), sets.of("^"), *_CLASS_SYNTAX)
+        return from_classes(classes, last, last)
 
     def after(self, character: int) -> Language:
         letter = chr(character)
@@ -103,19 +100,26 @@ class ClassBody(MachineState):
         if letter == "\\":
             return _escapes(self, None)
         if letter == "^" and self.first:
-            return machine(ClassBody(first=False))
+            return machine(replace(self, first=False))
         if letter == "-" and self.joined and not self.dash:
             return machine(replace(self, dash=True))
         following = self.following(character)
-        if following is not None and not self.dash:
-            following = replace(following, low=_LANDMARKS[bisect_left(_LANDMARKS, character)])
+        if following is not None and self.is_blurred and not letter.isascii():
+            following = replace(following, low=None)
         return _language(following)
 
     def following(self, value: int) -> ClassBody | None:
         """After a character with this code point."""
         if not self.dash:
-            return ClassBody(first=False, low=value, joined=True)
-        return None if value < self.least() else ClassBody(first=False)
+            return replace(self, first=False, low=value, joined=True)
+        return None if value < self.least() else self._restarted(joined=False)
+
+    def after_set(self) -> ClassBody:
+        """After characters of which none begins a range."""
+        return self._restarted(joined=True)
+
+    def _restarted(self, *, joined: bool) -> ClassBody:
+        return ClassBody(first=False, joined=joined, is_blurred=self.is_blurred)
 
     def least(self) -> int:
         """The least code point that may come."""
@@ -145,24 +149,18 @@ def _escapes(body: ClassBody | None, half: Half | None) -> Language:
         if after_null is not None:
             choices.append(concatenation(literals("0"), machine(NoDigit(after_null))))
         if not body.dash:
-            after_set = machine(ClassBody(first=False, joined=True))
-            choices.append(concatenation(union(literals("dDsSwW"), properties()), after_set))
+            sets_of_characters = union(literals("dDsSwW"), properties())
+            choices.append(concatenation(sets_of_characters, machine(body.after_set())))
     choices += (
         concatenation(literals([prefix]), machine(state))
         for prefix, state in starts
-        if state.is_alive()
+        if state.missing is not None
     )
     return union(choices)
 
 
-def _spans() -> Iterable[Ranges]:
-    """The characters without a meaning of their own in a class, from landmark to landmark."""
-    plain = sets.difference(_PLAIN, sets.of("^"))
-    for low, high in pairwise((-1, *_LANDMARKS)):
-        yield sets.intersection(plain, sets.normalise([(low + 1, high)]))
-
-
-_SPANS = tuple(_spans())
+_BEYOND_ASCII = sets.difference(sets.ALL, sets.normalise([(0, 0x7F)]))
+_ASCII = sets.difference(_PLAIN, sets.union(_BEYOND_ASCII, sets.of("^")))
 _CLASS_SYNTAX = (sets.of("\\"), sets.of("]"), sets.of("-"))
 _CLASS_ESCAPES = {
     **{letter: ord(letter) for letter in (*SYNTAX, "-")},
@@ -191,12 +189,19 @@ class CodePoint(MachineState):
     half: Half | None = None
 
     longest = None
-    hint = ""
     stepwise = False
 
     @property
     def shortest(self) -> int:
-        return 1 + (self.left or 1)
+        return len(self.hint) + 1
+
+    @property
+    def hint(self) -> str:
+        return (self.missing or "") + ("}" if self.left is None else "")
+
+    def blurred(self) -> CodePoint:
+        body = None if self.body is None else self.body.blurred()
+        return replace(self, body=body, half=None if self.half is None else self.half.blurred())
 
     def partition(self) -> Partition:
         return from_classes((*((pair,) for pair in each(HEXADECIMAL)), sets.of("}")))
@@ -206,7 +211,7 @@ class CodePoint(MachineState):
             value = self.value * 16 + int(chr(character), 16)
             left = None if self.left is None else self.left - 1
             state = replace(self, value=value, left=left, begun=True)
-            if not state.is_alive():
+            if state.missing is None:
                 return EMPTY
             return state._ended() if left == 0 else machine(state)
         if chr(character) == "}" and self.left is None and self.begun:
@@ -222,30 +227,27 @@ class CodePoint(MachineState):
             return machine(Half(self.body, self.value))
         return _language(self.body.following(self.value))
 
-    def is_alive(self) -> bool:
-        """Whether some digits make it a character that may come."""
+    @cached_property
+    def missing(self) -> str | None:
+        """Digits of a character that may come, as few as possible; ``None`` where none may."""
         least = MAX + 1 if self.body is None else self.body.least()
         if self.left is None:
-            first, last = self.value, self.value or MAX
-            while first and first * 16 <= MAX:
-                first, last = first * 16, last * 16 + 15
-            return first <= MAX and least <= min(last, MAX)
+            for digits in range(not self.begun, MOST_DIGITS + 1):
+                first, last = self.value << 4 * digits, ((self.value + 1) << 4 * digits) - 1
+                if max(first, least) <= min(last, MAX):
+                    return f"{max(first, least) - first:0{digits}x}" if digits else ""
+            return None
         first, last = self.value << 4 * self.left, ((self.value + 1) << 4 * self.left) - 1
-        return any(end >= least for end in self._ends(first, last)) or (
-            self.half is not None
-            and first <= _SECOND_HALVES[1]
-            and last >= _SECOND_HALVES[0]
-            and self.half.with_second(min(last, _SECOND_HALVES[1])) is not None
-        )
+        best = (max(first, least), 0xE000, min(last, FIRST_HALVES[1]), min(last, SECOND_HALVES[1]))
+        for unit in best:
+            if first <= unit <= last and self._may_be(unit, least):
+                return f"{unit - first:0{self.left}x}"
+        return None
 
-    def _ends(self, first: int, last: int) -> Iterator[int]:
-        """The greatest code points that a code unit between the two may lead to."""
-        if last < _SECOND_HALVES[0] or last > _SECOND_HALVES[1] or self.half is None:
-            yield last
-        elif first < _SECOND_HALVES[0]:
-            yield _FIRST_HALVES[1]
-        if first <= _FIRST_HALVES[1] and last >= _FIRST_HALVES[0]:
-            yield joined(min(last, _FIRST_HALVES[1]), _SECOND_HALVES[1])
+    def _may_be(self, unit: int, least: int) -> bool:
+        if self.half is not None and is_second_half(unit):
+            return self.half.with_second(unit) is not None
+        return least <= (joined(unit, SECOND_HALVES[1]) if is_first_half(unit) else unit)
 
 
 @dataclass(frozen=True)
@@ -276,6 +278,9 @@ class Half(MachineState):
     def hint(self) -> str:
         return "]" if self.alone is not None else "\\udfff]"
 
+    def blurred(self) -> Half:
+        return replace(self, body=self.body.blurred())
+
     def with_second(self, second: int) -> ClassBody | None:
         """The class after both halves."""
         return self.body.following(joined(self.value, second))
@@ -300,6 +305,9 @@ class NoDigit(MachineState):
     longest = None
     hint = "]"
     stepwise = False
+
+    def blurred(self) -> NoDigit:
+        return NoDigit(self.body.blurred())
 
     def partition(self) -> Partition:
         return self.body.partition()

@@ -1,11 +1,7 @@
 """The format ``regex``: regular expressions of ECMA-262 (2025, 22.2.1) with the u flag.
 
-Everything that is let through is valid. Left out are, so that the states stay few:
-
-* in a class, a range from one character beyond ASCII to another that stands close behind it in
-  Unicode: between the two must be a well-known one. Escaped ones are compared as they are;
-* names of groups that aren't plain ASCII;
-* references by number to more than ``AHEAD`` groups that are still to be opened.
+A number refers to no more than ``AHEAD`` groups that are still to be opened, as each of them has to
+come. All else is as the specification says.
 """
 
 from __future__ import annotations
@@ -34,10 +30,14 @@ _DIGITS = sets.DIGITS
 _PLAIN = sets.difference(sets.ALL, sets.of(SYNTAX.replace("/", "")))
 
 
-@lru_cache(maxsize=1)
-def regex() -> Language:
-    """All regular expressions of ECMA-262 but those that the module's text leaves out."""
-    return machine(Pattern())
+@lru_cache(maxsize=2)
+def regex(*, all_references: bool = False) -> Language:
+    """The regular expressions of ECMA-262.
+
+    Arguments:
+        all_references: whether a number may refer to any group that is still to be opened.
+    """
+    return machine(Pattern(ahead=MOST_GROUPS if all_references else AHEAD))
 
 
 @lru_cache(maxsize=1)
@@ -92,6 +92,7 @@ class Pattern(MachineState):
             may not, ``"quantifier"`` where only ``?`` may, and ``"term"`` where nothing may.
         reference: the number after a backslash, if it may go on; else 0.
         ahead: see ``AHEAD``.
+        is_blurred: whether characters that are remembered aren't told apart.
     """
 
     levels: tuple[Level, ...] = (Level(),)
@@ -102,6 +103,7 @@ class Pattern(MachineState):
     spot: str = "term"
     reference: int = 0
     ahead: int = AHEAD
+    is_blurred: bool = False
 
     longest = None
     stepwise = False
@@ -143,6 +145,9 @@ class Pattern(MachineState):
         """After a reference to the name."""
         return self if name in self.defined else replace(self, wanted=self.wanted | {name})
 
+    def blurred(self) -> Pattern:
+        return replace(self, is_blurred=True)
+
     def partition(self) -> Partition:
         digits = ((pair,) for pair in each(_DIGITS)) if self.reference else (_DIGITS,)
         return from_classes((_PLAIN_BUT_DIGITS, *digits, *_SINGLE_SYNTAX))
@@ -165,7 +170,9 @@ class Pattern(MachineState):
             case "\\":
                 return self._escaped()
             case "[":
-                return concatenation(machine(ClassBody()), self._at("atom"))
+                return concatenation(
+                    machine(ClassBody(is_blurred=self.is_blurred)), self._at("atom")
+                )
             case "(":
                 return self._opened()
             case ")":

@@ -22,6 +22,7 @@ from mlx_structured.languages.language import (
     length_between,
     matches,
     sample,
+    words,
 )
 from mlx_structured.languages.regex_format import AHEAD, regex
 
@@ -60,6 +61,13 @@ VALID = [
     "[\\ud83d\\ud83d\\ude00]",
     "[\\u{d83d}\\u{de00}-\\uffff]",
     "[\\u0431-\\u0439\\u{431}-\\u{432}]",
+    "[б-йб-б]",
+    "[б-\\u0439\\u{431}-й中-😀]",
+    "(?<αв中٣𐐀‍>)\\k<αв中٣𐐀‍>",
+    "(?<\\u0061b>)\\k<a\\u{62}>",
+    "\\k<\\u{10400}>(?<\\ud801\\udc00>)",
+    "(?<α>)|(?<\\u03b1>)",
+    "(?<$\\u200c_>)",
 ]
 INVALID = [
     "(",
@@ -140,6 +148,20 @@ INVALID = [
     "[\\d-\\ud83d\\ude00]",
     "[\\u{}]",
     "[\\u{110000}]",
+    "[й-б]",
+    "[й-\\u0431]",
+    "[\\u{439}-б]",
+    "[😀-中]",
+    "(?<٣>)",
+    "(?<‍>)",
+    "(?<a—>)",
+    "(?<\\u0031>)",
+    "(?<a\\u002d>)",
+    "(?<\\ud801>)",
+    "(?<a\\x62>)",
+    "(?<\\u{0061>)",
+    "(?<\\u0061>)(?<a>)",
+    "(?<α>)\\k<β>",
 ]
 PIECES = [
     *("(", ")", "(?:", "(?<n>", "(?<m>", "(?<n>)|", "(?<", ">", "(?=", "(?!", "(?<=", "(?<!", "|"),
@@ -162,6 +184,7 @@ PIECES = [
         "\\u0061",
         "\\u{110000}",
     ),
+    *("б", "й", "б-й", "й-б", "😀", "(?<б>", "\\k<б>", "\\u0431"),
     *("\\ud83d", "\\ude00", "\\ud83d\\ude00", "\\u{1f600}", "\\u{d83d}", "\\ue000", "\\uffff"),
 ]
 
@@ -211,7 +234,7 @@ def _pieced_together(rng: Random, number: int) -> list[str]:
 
 def _is_of_2025(text: str) -> bool:
     """Whether it has modifiers or one name twice, which older engines don't know."""
-    named = re.findall(r"\(\?<\w", text)
+    named = re.findall(r"\(\?<[^=!]", text)
     return len(named) > len(set(named)) or re.search(r"\(\?[ims-]", text) is not None
 
 
@@ -222,6 +245,9 @@ def _is_of_2025(text: str) -> bool:
         ("\\3()", "()()"),
         ("\\k<ab>\\2", "(?<ab>)()"),
         ("(?<n", ">)"),
+        ("(?<n\\u{10", "0}>)"),
+        ("\\k<б>(?<", "б>)"),
+        ("[й-\\u04", "39]"),
         ("(?<n>)(?<n", "a>)"),
         ("\\k<n>(?<", "n>)"),
         ("(?<ab>)\\k<", "ab>"),
@@ -293,8 +319,35 @@ def test_the_complement_holds_what_is_left_out_too() -> None:
     assert not matches(complement(regex()), "()")
 
 
-def test_no_pattern_is_a_plain_opposite() -> None:
-    for pattern in ("*a", "a)", "(a", "a**", "\\", "a\\"):
-        assert matches(OPPOSITES["regex"](), pattern)
-    for pattern in ("[(]", "\\(", "[)]", "a\\\\", "[*+]", "(a)"):
-        assert not matches(OPPOSITES["regex"](), pattern)
+def test_the_opposite_is_all_that_the_grammar_refuses() -> None:
+    rng = Random(12)
+    for text in _pieced_together(rng, 3_000):
+        assert matches(OPPOSITES["regex"](), text) != is_regular_expression(text), text
+    ahead = f"\\{AHEAD + 1}" + "()" * (AHEAD + 1)
+    assert not matches(OPPOSITES["regex"](), ahead)
+    assert matches(OPPOSITES["regex"](), ahead[:-2])
+    assert matches(OPPOSITES["regex"](), f"\\{2**32}")
+
+
+def test_each_character_of_a_finite_set_is_listed_by_itself() -> None:
+    within = intersection(regex(), match_language(r"\[[а-г]-[б-в]\]"))
+    assert words(within, 20) == ["[а-б]", "[а-в]", "[б-б]", "[б-в]", "[в-в]"]
+    assert words(within, 4) is None
+
+
+def test_what_a_pattern_forces_on_a_name_is_found() -> None:
+    forced = intersection(regex(), match_language(r"\\k<[ßж]>\(\?<[вж]>\)"))
+    assert not is_empty(forced)
+    assert matches(forced, r"\k<ж>(?<ж>)")
+    state = forced
+    for character in r"\k<":
+        state = state.derivative(ord(character))
+    assert not is_empty(state.derivative(ord("ж")))
+    assert is_empty(state.derivative(ord("ß")))
+
+
+def test_a_range_that_a_pattern_forces_ends_where_it_may() -> None:
+    forced = intersection(regex(), match_language(r"\[.-ж\]"))
+    state = forced.derivative(ord("["))
+    assert not is_empty(state.derivative(ord("ж")))
+    assert is_empty(state.derivative(ord("я")))
