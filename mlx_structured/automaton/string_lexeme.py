@@ -13,6 +13,7 @@ from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
 from mlx_structured.automaton.utf8 import (
     Arc,
     CharacterState,
+    EachState,
     Machine,
     Utf8State,
     Utf8Tail,
@@ -173,8 +174,9 @@ class StringState(CharacterState):
         written: set[int] = {0x22}
         escape = False
         for low, high, target in changes:
+            is_each = isinstance(target, EachState)
             for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
-                state = None if target is None else target.after(byte)
+                state = target.after(byte) if target is not None and is_each else target
                 if state is None:
                     transitions.pop(byte, None)
                 else:

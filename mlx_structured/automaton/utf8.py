@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE, LexemeState
+from mlx_structured.automaton.lexeme import DONE, END, LexemeState
 from mlx_structured.languages.each_character import EachCharacter
 from mlx_structured.languages.language import EMPTY, Language, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
@@ -167,8 +167,9 @@ class EachState(LexemeState):
 def add_ascii(transitions: dict[int, LexemeState], arcs: Sequence[Arc], first: int) -> None:
     """Add the characters of one byte, from ``first`` on."""
     for low, high, target in arcs:
+        is_each = isinstance(target, EachState)
         for byte in range(max(low, first), min(high, 0x7F) + 1):
-            state = target.after(byte)
+            state = target.after(byte) if is_each else target
             if state is not None:
                 transitions[byte] = state
 
@@ -193,8 +194,22 @@ def set_multibyte(
         The bytes that were written, also those with no way on.
     """
     written = []
+    tails: dict[tuple[int, int, int, LexemeState], LexemeState] = {}
+    ways = iter(arcs)
+    begin, end, target = next(ways, _NOWHERE)
     for lead, remaining, first, last, second in _LEADS:
         if lead in known or first > high or last < low:
+            continue
+        while end < first:
+            begin, end, target = next(ways, _NOWHERE)
+        if begin <= first and last <= end and not isinstance(target, EachState):
+            # Most leads are like some other one.
+            key = (remaining, last - first, second, target)
+            tail = tails.get(key)
+            if tail is None:
+                tail = tails[key] = _utf8([(first, last, target)], first, last, remaining, second)
+            transitions[lead] = tail
+            written.append(lead)
             continue
         clipped = clip(arcs, first, last)
         if follows_any(clipped):
@@ -203,6 +218,9 @@ def set_multibyte(
             transitions.pop(lead, None)
         written.append(lead)
     return written
+
+
+_NOWHERE: Arc = (0x110000, 0x110000, END)
 
 
 def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
