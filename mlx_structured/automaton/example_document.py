@@ -22,7 +22,7 @@ from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.number_lexeme import IntegerState
 from mlx_structured.automaton.spelled_number import EitherSpelling
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
-from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
+from mlx_structured.automaton.utf8 import Machine, after_character, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
 from mlx_structured.errors import LimitExceededError
@@ -330,12 +330,14 @@ def _told_apart(lexeme: QuoteState | StringState, *, distinct: bool) -> Iterator
         label = machine_label(at)
         if label is not None:
             yield _quoted(text), label
-        for low, high, after in language_arcs(at) if isinstance(at, Language) else at.arcs():
-            if not distinct or after not in seen:
-                seen.add(after)
-                first = max(low, min(high, 0x61))
-                last = first if distinct else min(high, first + MOST_CHARACTERS)
-                queue += [(text + chr(point), after) for point in range(first, last + 1)]
+        for low, high, target in language_arcs(at) if isinstance(at, Language) else at.arcs():
+            first = max(low, min(high, 0x61))
+            last = first if distinct else min(high, first + MOST_CHARACTERS)
+            for point in range(first, last + 1):
+                after = after_character(target, point)
+                if after is not None and not (distinct and after in seen):
+                    seen.add(after)
+                    queue.append((text + chr(point), after))
 
 
 def _more_texts(lexeme: LexemeState) -> Iterator[Word]:

@@ -81,6 +81,17 @@ class LexemeState:
             state = after
         return state, len(data)
 
+    def after(self, character: int) -> LexemeState | None:
+        """The state itself, or the one that it stands for after this character.
+
+        ``None`` for no state, where that depends on the character.
+        """
+        return self
+
+    def follows_any(self, low: int, high: int) -> bool:
+        """Whether there is a state after any of the characters from ``low`` to ``high``."""
+        return True
+
     @property
     def following(self) -> Collection[int]:
         """The bytes that may come next."""

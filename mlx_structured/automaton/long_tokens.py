@@ -1,4 +1,4 @@
-"""The few tokens that are longer than nearly all others, which walks look at one by one."""
+"""The few tokens that are unlike nearly all others, which walks look at one by one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from mlx_structured.vocabulary import TokenTrie
 
 
-class LongTokens(NamedTuple):
-    """The tokens that are longer than most.
+class RareTokens(NamedTuple):
+    """A few of the tokens.
 
     Arguments:
-        nodes: trie nodes where a text is already long.
+        nodes: trie nodes where a text is already unlike others.
         children: pairs of byte and child, of the nodes from the root to them and of themselves.
         ids: of the tokens, those below a node side by side.
         below: the bytes of all texts below a node, as bits.
@@ -30,13 +30,39 @@ class LongTokens(NamedTuple):
     end: Mapping[int, int]
 
 
-def find_long_tokens(trie: TokenTrie, most: int) -> LongTokens:
+def find_long_tokens(trie: TokenTrie, most: int) -> RareTokens:
     """The tokens of more than ``most`` characters."""
     characters = np.zeros(len(trie), np.int32)
     for level in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
         here = slice(*level)
         characters[here] = characters[trie.parent[here]] + (trie.byte[here] & 0xC0 != 0x80)
-    nodes = np.flatnonzero(characters > most).tolist()
+    return _rare_tokens(trie, np.flatnonzero(characters > most).tolist())
+
+
+def find_telling_tokens(trie: TokenTrie) -> RareTokens:
+    """The tokens that may show which characters were remembered: see :mod:`~.blurring`.
+
+    What is written with a JSON escape may be any character.
+    """
+    size = len(trie)
+    telling = np.zeros(size, np.bool_)
+    beyond = np.zeros(size, np.bool_)
+    byte = trie.byte
+    first = trie.parent == 0
+    escape = np.zeros(size, np.bool_)
+    for level in zip(trie.level_start[1:], trie.level_start[2:], strict=False):
+        here = slice(*level)
+        above = trie.parent[here]
+        escape[here] = (byte[here] == ord("u")) & (byte[above] == ord("\\")) & (above != 0)
+        beyond[here] = beyond[above] | (byte[here] >= 0x80) | escape[here]
+        later = (byte[here] == ord(">")) & (above != 0)
+        later |= (byte[here] == ord("-")) & beyond[above]
+        later |= escape[here] & ~first[above]
+        telling[here] = telling[above] | later
+    return _rare_tokens(trie, np.flatnonzero(telling).tolist())
+
+
+def _rare_tokens(trie: TokenTrie, nodes: list[int]) -> RareTokens:
     on_the_way = set(nodes)
     children: dict[int, list[tuple[int, int]]] = {}
     for each in reversed(nodes):
@@ -52,7 +78,7 @@ def find_long_tokens(trie: TokenTrie, most: int) -> LongTokens:
     below: dict[int, int] = {}
     begin: dict[int, int] = {}
     end: dict[int, int] = {}
-    long = frozenset(nodes)
+    rare = frozenset(nodes)
     stack = [0]
     while stack:
         node = stack.pop()
@@ -65,9 +91,9 @@ def find_long_tokens(trie: TokenTrie, most: int) -> LongTokens:
                 bits |= 1 << byte | below[child]
             below[node] = bits
             continue
-        if node in long:
+        if node in rare:
             ids += trie.token_ids(node)
         begin[node] = len(ids)
         stack.append(~node)
         stack += (child for _, child in children.get(node, ()))
-    return LongTokens(long, children, ids, below, begin, end)
+    return RareTokens(rare, children, ids, below, begin, end)

@@ -73,18 +73,6 @@ class NameState:
         """Never."""
         return False
 
-    @property
-    def approximate(self) -> bool:
-        """Never."""
-        return False
-
-    def after(self, character: int) -> NameState | None:
-        """The next state after this character, ``None`` where it may not come."""
-        child = self._node.children.get(character)
-        if child is None or not child.below & self._allowed:
-            return None
-        return _state(child, self._allowed)
-
     def arcs(self) -> list[tuple[int, int, NameState]]:
         """(first code point, last code point, next state), in order."""
         allowed = self._allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
 from weakref import WeakValueDictionary
@@ -12,7 +13,14 @@ from mlx_structured.automaton.json_dumps_number import json_dumps_number
 from mlx_structured.automaton.lexeme import END, LexemeState
 from mlx_structured.automaton.spelled_number import either
 from mlx_structured.languages.magnitudes import magnitudes, ten_to
-from mlx_structured.languages.number_set import INTEGERS, NumberSet, at_least, at_most
+from mlx_structured.languages.number_set import (
+    ALL_NUMBERS,
+    INTEGERS,
+    NO_NUMBERS,
+    NumberSet,
+    at_least,
+    at_most,
+)
 from mlx_structured.languages.spelled_numbers import Numbers, SpelledNumbers, spelled
 from mlx_structured.style import Spelling
 
@@ -65,6 +73,10 @@ class IntegerState(LexemeState):
 _starts: WeakValueDictionary[tuple[Numbers, Spelling, int | None], LexemeState] = (
     WeakValueDictionary()
 )
+_USUAL = (ALL_NUMBERS, INTEGERS, SpelledNumbers(INTEGERS, NO_NUMBERS))
+"""What nearly every schema asks for."""
+_usual: deque[LexemeState] = deque(maxlen=2 * len(_USUAL))
+"""They outlive their grammars, with what was found out about them: it is little, and the same."""
 
 
 def number_lexeme(
@@ -98,6 +110,8 @@ def number_lexeme(
         if not start.transitions:
             return None
         _starts[key] = start
+        if numbers in _USUAL:
+            _usual.append(start)
     return start
 
 

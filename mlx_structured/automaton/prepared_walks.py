@@ -114,7 +114,7 @@ class PreparedWalks:
         key = (plain, node)
         children, subtree = self._nodes.children(node), self._nodes.subtree
         below = subtree[node]
-        begins = sorted(byte for byte in children if byte in lexeme.following)
+        begins = sorted(children.keys() & lexeme.following)
         read = sum(subtree[children[byte]] for byte in begins)
         if read > MOST_READ * below:
             return True

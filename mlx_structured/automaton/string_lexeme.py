@@ -12,12 +12,13 @@ from weakref import WeakValueDictionary
 from mlx_structured.automaton.lexeme import NO_TRANSITIONS, LexemeState, end_of
 from mlx_structured.automaton.utf8 import (
     Arc,
-    BegunState,
     CharacterState,
+    EachState,
     Machine,
     Utf8State,
     Utf8Tail,
     clip,
+    follows_any,
     machine_label,
     set_multibyte,
 )
@@ -101,18 +102,10 @@ class StringState(CharacterState):
             return super().read(data, begin)
         return in_words.read(data, begin)
 
-    def read_character(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
+    def spelled(self, data: bytes, begin: int) -> str | None:
         """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
-        if data[begin] != 0x22:
-            return super().read_character(data, begin)
-        label = machine_label(self.machine)
-        return None if label is None else end_of(label), begin + 1
-
-    def spelled(self, data: bytes, begin: int) -> tuple[int, int] | None:
-        """See :class:`~mlx_structured.automaton.utf8.CharacterState`."""
-        if data[begin] < 0x20 or data[begin] in (0x22, 0x5C):
-            return None
-        return super().spelled(data, begin)
+        is_plain = data[begin] >= 0x20 and data[begin] not in b'"\\'
+        return super().spelled(data, begin) if is_plain else None
 
     def stand_in(self, digits: int) -> LexemeState:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
@@ -186,11 +179,13 @@ class StringState(CharacterState):
         written: set[int] = {0x22}
         escape = False
         for low, high, target in changes:
+            is_each = isinstance(target, EachState)
             for byte in range(max(low, 0x20), min(high, 0x7F) + 1):
-                if target is None:
+                state = target.after(byte) if target is not None and is_each else target
+                if state is None:
                     transitions.pop(byte, None)
                 else:
-                    transitions[byte] = target
+                    transitions[byte] = state
                 written.add(byte)
             if high >= 0x80:
                 written.update(set_multibyte(transitions, arcs, low, high, written))
@@ -198,7 +193,10 @@ class StringState(CharacterState):
         transitions.pop(0x22, None)
         if escape:
             written.add(0x5C)
-            if any(self.spelling == "any" or _has_escape(low, high) for low, high, _ in arcs):
+            if any(
+                (self.spelling == "any" or _has_escape(low, high)) and target.follows_any(low, high)
+                for low, high, target in arcs
+            ):
                 transitions[0x5C] = EscapeState(arcs, self.spelling)
             else:
                 transitions.pop(0x5C, None)
@@ -259,8 +257,9 @@ class EscapeState(LexemeState):
         transitions: dict[int, LexemeState] = {}
         for byte, character in named.items():
             clipped = clip(self.arcs, character, character)
-            if clipped:
-                transitions[byte] = clipped[0][2]
+            state = clipped[0][2].after(character) if clipped else None
+            if state is not None:
+                transitions[byte] = state
         arcs = self.arcs
         if not any_spelling:
             taken = set(_NAMED_ESCAPES.values())
@@ -305,14 +304,14 @@ class HexState(LexemeState):
             value = self._value * 16 + digit
             first, last = value << 4 * left, ((value + 1) << 4 * left) - 1
             arcs = self._reachable(first, last)
-            if not arcs:
+            if not follows_any(arcs):
                 continue
             if left:
                 transitions[byte] = HexState(arcs, value, left, self._digits, self._base)
             elif self._base is None and 0xD800 <= value < 0xDC00:
                 transitions[byte] = PairState(arcs, value, self._digits)
-            else:
-                transitions[byte] = arcs[0][2]
+            elif (state := arcs[0][2].after(arcs[0][0])) is not None:
+                transitions[byte] = state
         return transitions
 
     def _reachable(self, first: int, last: int) -> list[Arc]:
@@ -373,10 +372,12 @@ def read_language(lexeme: LexemeState) -> Language | None:
             lexeme = lexeme.body
         elif isinstance(lexeme, Utf8Tail):
             lexeme = lexeme.target
-        elif isinstance(lexeme, BegunState):
-            lexeme = lexeme.state
         elif isinstance(lexeme, (Utf8State, EscapeState, HexState, PairState)):
-            lexeme = lexeme.arcs[0][2]
+            low, _, target = lexeme.arcs[0]
+            after = target.after(low)
+            if after is None:
+                return None
+            lexeme = after
         else:
             return None
     return lexeme.machine if isinstance(lexeme.machine, Language) else None
@@ -398,6 +399,8 @@ class QuoteState(LexemeState):
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         if data[begin] != 0x22:
             return None, begin + 1
+        if begin + 1 == len(data):
+            return self.body, begin + 1
         return self.body.read(data, begin + 1)
 
 

@@ -12,7 +12,7 @@ from mlx_structured.automaton.lexeme import DONE, LexemeState
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.raw_text import RawTextState
 from mlx_structured.automaton.string_lexeme import QuoteState, StringState
-from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_label
+from mlx_structured.automaton.utf8 import Machine, after_character, language_arcs, machine_label
 from mlx_structured.automaton.words_lexeme import WordsState
 from mlx_structured.languages.expression import length_bounds
 from mlx_structured.languages.language import Language, example
@@ -125,10 +125,12 @@ def _labelled_texts(machine: Machine) -> dict[Hashable, str]:
         if label is not None:
             found.setdefault(label, text)
         arcs = language_arcs(at) if isinstance(at, Language) else at.arcs()
-        for low, high, after in arcs:
-            if after not in seen:
+        for low, high, target in arcs:
+            character = ord("a") if low <= ord("a") <= high else low
+            after = after_character(target, character)
+            if after is not None and after not in seen:
                 seen.add(after)
-                queue.append((text + chr(ord("a") if low <= ord("a") <= high else low), after))
+                queue.append((text + chr(character), after))
     return found
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mlx_structured.automaton.character_loop import counted_class
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below, walk_levels
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
-from mlx_structured.automaton.long_tokens import LongTokens, find_long_tokens
+from mlx_structured.automaton.long_tokens import RareTokens, find_long_tokens, find_telling_tokens
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.prepared_walks import MANY_NODES, PreparedWalks
 from mlx_structured.automaton.reach import Bitmap, Reach
@@ -31,6 +31,7 @@ from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.word_walk import WordWalk
 from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
+from mlx_structured.languages.blurring import blurred
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
@@ -191,7 +192,12 @@ class TokenWalk:
         return self._walk_by_levels(lexeme, node)
 
     def _walk_language(self, lexeme: CharacterState, machine: Language, node: int) -> Reach:
-        """The walk of a string or raw text of a regular language, wide as it is."""
+        """The walk of a string or raw text of a language, wide as it is."""
+        plain = blurred(machine)
+        if plain is None:
+            return self._walk_by_levels(lexeme, node)
+        if plain is not machine:
+            return self._amend(lexeme, node, self.reach(lexeme.reading(plain), node), self._telling)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(machine, self.longest + 1)
         if language is not machine:
@@ -199,7 +205,7 @@ class TokenWalk:
         is_class = counted_class(lexeme) is not None
         language = machine if node or is_class else capped(language, MOST_CHARACTERS + 1)
         if language is not machine:
-            return self._amend(lexeme, self.reach(lexeme.reading(language), node))
+            return self._amend(lexeme, node, self.reach(lexeme.reading(language), node), self._long)
         if never_fails(machine) and self._prepared.has_many(node):
             return self._walk_to_ends(lexeme, node)
         if self._prepared.pays(lexeme, lexeme.reading(EVERYTHING), node):
@@ -217,48 +223,47 @@ class TokenWalk:
         """Whether a walk from the lexeme goes on no further: by character, where that is dear."""
         return reached.stepwise or (lexeme.stepwise and isinstance(reached, CharacterState))
 
-    def _amend(self, lexeme: LexemeState, known: Reach) -> Reach:
-        """The reach from the root, of a state that reads all but the long tokens as is known."""
-        long = self._long
+    def _amend(self, lexeme: LexemeState, node: int, known: Reach, rare: RareTokens) -> Reach:
+        """The reach of a state that reads all but the rare tokens as is known."""
         ids: list[int] = []
         exits: dict[Hashable, list[int]] = {}
         for label, exit_node in known.exits:
             parts = self.nodes.parts(exit_node)
-            exits[label] = [part for part in parts if part not in long.nodes]
-        stack = [(0, lexeme)]
+            exits[label] = [part for part in parts if part not in rare.nodes]
+        stack = [(part, lexeme) for part in self.nodes.parts(node)]
         loops: dict[LexemeState, int] = {}
         while stack:
             at, state = stack.pop()
             ways = state.transitions
-            for byte, child in long.children.get(at, ()):
+            for byte, child in rare.children.get(at, ()):
                 after = ways.get(byte)
                 if after is None:
                     continue
-                if child in long.nodes:
+                if child in rare.nodes:
                     ids += self.nodes.tokens[child]
                     if after.label is not None and self.nodes.counts[child]:
                         exits.setdefault(after.label, []).append(child)
                 if after is state and state.label is None:
                     if state not in loops:
                         loops[state] = sum(1 << each for each, to in ways.items() if to is state)
-                    if not long.below[child] & ~loops[state]:
-                        ids += long.ids[long.begin[child] : long.end[child]]
+                    if not rare.below[child] & ~loops[state]:
+                        ids += rare.ids[rare.begin[child] : rare.end[child]]
                         continue
                 if not after.stepwise:
                     stack.append((child, after))
-        bitmap = self.pack([*ids, *known.ids])
+        others = self._without(self.pack(list(known.ids)), rare.ids)
         if known.bitmap is not None:
-            bitmap |= known.bitmap & self._not_long
+            others |= self._without(known.bitmap, rare.ids)
+        bitmap = self.pack(ids) | others
         return self._reach([], [bitmap], {label: nodes for label, nodes in exits.items() if nodes})
 
     @cached_property
-    def _long(self) -> LongTokens:
+    def _long(self) -> RareTokens:
         return find_long_tokens(self._trie, MOST_CHARACTERS)
 
     @cached_property
-    def _not_long(self) -> Bitmap:
-        """All tokens but the long ones."""
-        return ~self.pack(self._long.ids)
+    def _telling(self) -> RareTokens:
+        return find_telling_tokens(self._trie)
 
     @cached_property
     def _most_digits(self) -> int:

@@ -7,16 +7,17 @@ Unpaired surrogates are no characters and can't be written.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
 from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.lexeme import DONE, LexemeState
-from mlx_structured.languages.expression import after
-from mlx_structured.languages.language import Language, by_class, is_empty
+from mlx_structured.automaton.lexeme import DONE, END, LexemeState
+from mlx_structured.languages.blurring import blurred, is_told
+from mlx_structured.languages.each_character import EachCharacter
+from mlx_structured.languages.language import EMPTY, Language, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
 
 
@@ -33,17 +34,8 @@ class LabelledMachine(Protocol):
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         ...
 
-    @property
-    def approximate(self) -> bool:
-        """Whether :meth:`after` may be more than what the arcs say."""
-        ...
-
-    def arcs(self) -> Sequence[tuple[int, int, Machine]]:
+    def arcs(self) -> Sequence[tuple[int, int, Machine | EachCharacter[Machine]]]:
         """(first code point, last code point, next state), in order, without dead ends."""
-        ...
-
-    def after(self, character: int) -> Machine | None:
-        """The next state after this character, ``None`` where it may not come."""
         ...
 
 
@@ -68,15 +60,36 @@ def _lead_bytes() -> Iterable[tuple[int, int, int, int, int]]:
 _LEADS = tuple(_lead_bytes())
 
 
-def language_arcs(language: Language) -> Iterable[tuple[int, int, Language]]:
+def after_character(target: Machine | EachCharacter[Machine], character: int) -> Machine | None:
+    """The state after a character of an arc; ``None`` for none."""
+    return target.after(character) if isinstance(target, EachCharacter) else target
+
+
+def language_arcs(
+    language: Language,
+) -> Iterable[tuple[int, int, Language | EachCharacter[Language]]]:
     """The characters that may come next: (first code point, last code point, what may follow)."""
     partition = language.partition
-    targets = [language.derivative(character) for character in partition.representatives]
-    alive = [not is_empty(target) for target in targets]
+    targets: list[Language | EachCharacter[Language]] = []
+    alive: list[bool] = []
+    for number, character in enumerate(partition.representatives):
+        target = language.derivative(character)
+        if number in partition.remembered:
+            each = EachCharacter(partial(_after, language), is_ordered=number in partition.ordered)
+            targets.append(each)
+            alive.append(target is not EMPTY)
+        else:
+            targets.append(target)
+            alive.append(not is_empty(target))
     ends = (*partition.starts[1:], 0x110000)
     for low, following, number in zip(partition.starts, ends, partition.classes, strict=True):
         if number != SURROGATE_CLASS and alive[number]:
             yield low, following - 1, targets[number]
+
+
+def _after(language: Language, character: int) -> Language | None:
+    following = language.derivative(character)
+    return None if is_empty(following) else following
 
 
 def machine_label(machine: Machine) -> Hashable | None:
@@ -84,14 +97,6 @@ def machine_label(machine: Machine) -> Hashable | None:
     if isinstance(machine, Language):
         return DONE if machine.nullable else None
     return machine.label
-
-
-def machine_after(machine: Machine, character: int) -> Machine | None:
-    """The machine after a character, ``None`` where it may not come or leads nowhere."""
-    if not isinstance(machine, Language):
-        return machine.after(character)
-    found = after(machine, character)
-    return None if is_empty(found) else found
 
 
 class CharacterState(LexemeState):
@@ -107,64 +112,52 @@ class CharacterState(LexemeState):
     def stepwise(self) -> bool:
         return self.machine.stepwise
 
-    @property
-    def approximate(self) -> bool:
-        """Whether the transitions say less than :meth:`read` does, and characters are to be read
-        as wholes: what comes after depends on more than their classes."""
-        return self.machine.approximate
-
     def stand_in(self, digits: int) -> LexemeState:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         machine = self.machine
-        if not isinstance(machine, Language) or not machine.approximate:
+        if not isinstance(machine, Language) or not machine.irregular or is_told(machine):
             return self
-        known = by_class(machine)
-        return self if known is machine or is_empty(known) else self.reading(known)
+        plain = blurred(machine)
+        return self if plain is None or plain is machine else self.reading(plain)
 
     def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
-        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        state, position = self, begin
-        while position < len(data):
-            if not state.approximate:
-                return super(CharacterState, state).read(data, position)
-            reached, position = state.read_character(data, position)
-            if not isinstance(reached, CharacterState) or reached.label is not None:
-                return reached, position
-            state = reached
+        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`.
+
+        Where a state may follow each character, those of all others aren't made.
+        """
+        if not (isinstance(self.machine, Language) and self.machine.irregular):
+            return super().read(data, begin)
+        state: LexemeState | None = self
+        position = begin
+        while state is not None and position < len(data):
+            found = None
+            if isinstance(state, CharacterState) and state._transitions is None:
+                found = state._read_character(data, position)
+            if found is None:
+                state, position = state.transitions.get(data[position]), position + 1
+            else:
+                state, position = found
+            if state is not None and state.label is not None:
+                break
         return state, position
 
-    def spelled(self, data: bytes, begin: int) -> tuple[int, int] | None:
-        """The character that is written there in UTF-8, and the position behind it.
+    def _read_character(self, data: bytes, begin: int) -> tuple[LexemeState | None, int] | None:
+        """As :meth:`read` for one character, ``None`` unless it stands there as UTF-8."""
+        character = self.spelled(data, begin)
+        if character is None or not isinstance(self.machine, Language):
+            return None
+        following = _after(self.machine, ord(character))
+        state = None if following is None else self.reading(following)
+        return state, begin + len(character.encode())
 
-        ``None`` where it is written in another way, or not to its end.
-        """
+    def spelled(self, data: bytes, begin: int) -> str | None:
+        """The character that is written there as UTF-8, ``None`` where it isn't."""
         lead = data[begin]
         end = begin + 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
         try:
-            return ord(data[begin:end].decode()), end
+            return data[begin:end].decode()
         except UnicodeDecodeError:
             return None
-
-    def read_character(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
-        """As :meth:`read`, but to the end of one character, or to that of the data before."""
-        found = self.spelled(data, begin)
-        if found is not None:
-            return self._after(found[0]), found[1]
-        state: LexemeState = self
-        for position in range(begin, len(data)):
-            reached = state.transitions.get(data[position])
-            if reached is None or reached.label is not None:
-                return reached, position + 1
-            if isinstance(reached, CharacterState):
-                written = data[begin : position + 1]
-                text = json.loads(b'"%b"' % written) if written[0] == 0x5C else written.decode()
-                return self._after(ord(text)), position + 1
-            state = reached
-        return _begun(self, data[begin:], state), len(data)
-
-    def _after(self, character: int) -> CharacterState | None:
-        machine = machine_after(self.machine, character)
-        return None if machine is None else self.reading(machine)
 
     def reading(self, machine: Machine) -> CharacterState:
         """The interned state of the same form with another machine."""
@@ -173,15 +166,19 @@ class CharacterState(LexemeState):
     def arcs(self) -> list[Arc]:
         """The characters that may follow, with the states after them."""
         machine = self.machine
-        found: Iterable[tuple[int, int, Machine]] = (
+        found: Iterable[tuple[int, int, Machine | EachCharacter[Machine]]] = (
             language_arcs(machine) if isinstance(machine, Language) else machine.arcs()
         )
         arcs: list[Arc] = []
-        states: dict[Machine, CharacterState] = {}
+        states: dict[Machine | EachCharacter[Machine], LexemeState] = {}
         for low, high, target in found:
             state = states.get(target)
             if state is None:
-                state = states[target] = self.reading(target)
+                if isinstance(target, EachCharacter):
+                    state = EachState(self.reading, target)
+                else:
+                    state = self.reading(target)
+                states[target] = state
             if arcs and arcs[-1][2] is state and arcs[-1][1] == low - 1:
                 arcs[-1] = (arcs[-1][0], high, state)
             else:
@@ -189,48 +186,40 @@ class CharacterState(LexemeState):
         return arcs
 
 
-class BegunState(LexemeState):
-    """Inside a character, where the state after it depends on more than its class.
+class EachState(LexemeState):
+    """In place of a state between characters, see :class:`EachCharacter`.
 
     Arguments:
-        before: the state before the character.
-        text: what is written of it.
-        state: the state that the transitions lead to by that.
+        reading: the state of the same form with a machine.
+        each: finds the machines.
     """
 
-    __slots__ = ("_before", "_text", "state")
+    __slots__ = ("_each", "_reading")
 
-    def __init__(self, before: CharacterState, text: bytes, state: LexemeState) -> None:
+    def __init__(
+        self, reading: Callable[[Machine], CharacterState], each: EachCharacter[Machine]
+    ) -> None:
         super().__init__()
-        self._before = before
-        self._text = text
-        self.state = state
+        self._reading = reading
+        self._each = each
 
-    def expand(self) -> Mapping[int, LexemeState]:
-        return self.state.transitions
+    def after(self, character: int) -> LexemeState | None:
+        machine = self._each.after(character)
+        return None if machine is None else self._reading(machine)
 
-    def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
-        """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
-        state, position = self._before.read(self._text + data[begin:], 0)
-        return state, begin + position - len(self._text)
-
-
-_begun_states: WeakValueDictionary[tuple[int, bytes], BegunState] = WeakValueDictionary()
-
-
-def _begun(before: CharacterState, text: bytes, state: LexemeState) -> BegunState:
-    key = (id(before), text)
-    found = _begun_states.get(key)
-    if found is None:
-        found = _begun_states[key] = BegunState(before, text, state)
-    return found
+    def follows_any(self, low: int, high: int) -> bool:
+        others = () if self._each.is_ordered else range(low + 1, high)
+        return any(self._each.after(each) is not None for each in chain((low, high), others))
 
 
 def add_ascii(transitions: dict[int, LexemeState], arcs: Sequence[Arc], first: int) -> None:
     """Add the characters of one byte, from ``first`` on."""
     for low, high, target in arcs:
+        is_each = isinstance(target, EachState)
         for byte in range(max(low, first), min(high, 0x7F) + 1):
-            transitions[byte] = target
+            state = target.after(byte) if is_each else target
+            if state is not None:
+                transitions[byte] = state
 
 
 def set_multibyte(
@@ -253,16 +242,33 @@ def set_multibyte(
         The bytes that were written, also those with no way on.
     """
     written = []
+    tails: dict[tuple[int, int, int, LexemeState], LexemeState] = {}
+    ways = iter(arcs)
+    begin, end, target = next(ways, _NOWHERE)
     for lead, remaining, first, last, second in _LEADS:
         if lead in known or first > high or last < low:
             continue
+        while end < first:
+            begin, end, target = next(ways, _NOWHERE)
+        if begin <= first and last <= end and not isinstance(target, EachState):
+            # Most leads are like some other one.
+            key = (remaining, last - first, second, target)
+            tail = tails.get(key)
+            if tail is None:
+                tail = tails[key] = _utf8([(first, last, target)], first, last, remaining, second)
+            transitions[lead] = tail
+            written.append(lead)
+            continue
         clipped = clip(arcs, first, last)
-        if clipped:
+        if follows_any(clipped):
             transitions[lead] = _utf8(clipped, first, last, remaining, second)
         else:
             transitions.pop(lead, None)
         written.append(lead)
     return written
+
+
+_NOWHERE: Arc = (0x110000, 0x110000, END)
 
 
 def clip(arcs: Sequence[Arc], first: int, last: int) -> list[Arc]:
@@ -282,9 +288,14 @@ def _start(arc: Arc) -> int:
     return arc[0]
 
 
+def follows_any(arcs: Iterable[Arc]) -> bool:
+    """Whether there is a state after any of the characters."""
+    return any(target.follows_any(low, high) for low, high, target in arcs)
+
+
 def _utf8(arcs: list[Arc], first: int, last: int, remaining: int, second: int) -> LexemeState:
     low, high, target = arcs[0]
-    if (low, high) == (first, last):
+    if (low, high) == (first, last) and not isinstance(target, EachState):
         return _utf8_tail(remaining, second, second + (last - first >> 6 * (remaining - 1)), target)
     return Utf8State(arcs, first, last, remaining, second)
 
@@ -309,8 +320,10 @@ class Utf8State(LexemeState):
             last = first + width - 1
             clipped = clip(self.arcs, first, last)
             if clipped and width == 1:
-                transitions[byte] = clipped[0][2]
-            elif clipped:
+                after = clipped[0][2].after(first)
+                if after is not None:
+                    transitions[byte] = after
+            elif follows_any(clipped):
                 transitions[byte] = _utf8(clipped, first, last, self._remaining - 1, 0x80)
         return transitions
 

@@ -10,7 +10,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable
 from weakref import WeakValueDictionary
 
-from mlx_structured.automaton.utf8 import Machine, language_arcs, machine_after, machine_label
+from mlx_structured.automaton.utf8 import Machine, after_character, language_arcs, machine_label
+from mlx_structured.languages.each_character import EachCharacter
 from mlx_structured.languages.language import (
     EVERYTHING,
     Language,
@@ -101,34 +102,24 @@ class UnwrittenState:
         return self.machine.stepwise
 
     @property
-    def approximate(self) -> bool:
-        """As the machine."""
-        return self.machine.approximate
-
-    def after(self, character: int) -> Machine | None:
-        """The next state after this character, ``None`` where it may not come."""
-        following = machine_after(self.machine, character)
-        rest = self.written.children.get(character)
-        return following if following is None or rest is None else unwritten(following, rest)
-
-    @property
     def language(self) -> Language | None:
         """The texts as a language, where the machine is one."""
         if not isinstance(self.machine, Language):
             return None
         return intersection(self.machine, complement(literals(self.written.texts)))
 
-    def arcs(self) -> list[tuple[int, int, Machine]]:
+    def arcs(self) -> list[tuple[int, int, Machine | EachCharacter[Machine]]]:
         """(first code point, last code point, next state), in order."""
         children = self.written.children
         characters = sorted(children)
-        arcs: list[tuple[int, int, Machine]] = []
+        arcs: list[tuple[int, int, Machine | EachCharacter[Machine]]] = []
         for low, high, target in _arcs(self.machine):
             start = low
             for character in _between(characters, low, high):
                 if start < character:
                     arcs.append((start, character - 1, target))
-                after = unwritten(target, children[character])
+                read = after_character(target, character)
+                after = None if read is None else unwritten(read, children[character])
                 if after is not None:
                     arcs.append((character, character, after))
                 start = character + 1
@@ -169,7 +160,10 @@ def _has_other(machine: Machine, written: WrittenKeys) -> bool:
             inside = _between(characters, low, high)
             if len(inside) <= high - low:
                 return True
-            stack += [(target, node.children[each]) for each in inside]
+            for each in inside:
+                after = after_character(target, each)
+                if after is not None:
+                    stack.append((after, node.children[each]))
     return False
 
 
@@ -177,5 +171,5 @@ def _between(characters: list[int], low: int, high: int) -> list[int]:
     return characters[bisect_left(characters, low) : bisect_right(characters, high)]
 
 
-def _arcs(machine: Machine) -> Iterable[tuple[int, int, Machine]]:
+def _arcs(machine: Machine) -> Iterable[tuple[int, int, Machine | EachCharacter[Machine]]]:
     return language_arcs(machine) if isinstance(machine, Language) else machine.arcs()

@@ -10,7 +10,9 @@ what is left to hold. Only the combinations that a text really meets are ever ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
+from typing import TypeAlias
 
 from mlx_structured.json_schema.formula import (
     FALSE,
@@ -20,11 +22,15 @@ from mlx_structured.json_schema.formula import (
     leaves,
     replaced,
 )
-from mlx_structured.languages.expression import Complement, Literals, after
+from mlx_structured.languages.blurring import blurred
+from mlx_structured.languages.each_character import EachCharacter
+from mlx_structured.languages.expression import Complement, Literals
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language, is_empty, matches
-from mlx_structured.languages.partition import WHOLE, refine
+from mlx_structured.languages.partition import WHOLE, Partition, refine
 from mlx_structured.languages.shapes import excluded_words, never_fails
 from mlx_structured.limits import charge
+
+Arc: TypeAlias = "tuple[int, int, OutcomeState | EachCharacter[OutcomeState]]"
 
 MANY_SEARCHES = 12
 MANY_LANGUAGES = 64
@@ -71,7 +77,10 @@ class StringOutcomes:
                     # Each beginning is the beginning of some string.
                     if len(following) + high - low >= limit:
                         return None
-                    following += [(text + chr(point), target) for point in range(low, high + 1)]
+                    for point in range(low, high + 1):
+                        after = _after_character(target, point)
+                        if after is not None:
+                            following.append((text + chr(point), after))
             if len(found) > limit:
                 return None
             level = following
@@ -99,28 +108,23 @@ class StringOutcomes:
             state = self._states[formula] = OutcomeState(self, formula, label)
         return state
 
-    def arcs(self, formula: Formula) -> list[tuple[int, int, OutcomeState]]:
+    def arcs(
+        self, formula: Formula
+    ) -> list[tuple[int, int, OutcomeState | EachCharacter[OutcomeState]]]:
         """(first code point, last code point, next state), in order, without dead ends."""
-        return sorted(
-            (
-                (low, high, self._state(following))
-                for ranges, following in _derivatives(formula)
-                if self.is_alive(following)
-                for low, high in ranges
-            ),
-            key=lambda arc: arc[0],
-        )
+        arcs: list[Arc] = []
+        partition = _partition(formula)
+        each = EachCharacter(partial(self._after, formula), is_ordered=False)
+        for number, character in enumerate(partition.representatives):
+            following = _derivative(formula, character)
+            is_remembered = number in partition.remembered
+            if following is not FALSE and (is_remembered or self.is_alive(following)):
+                target = each if is_remembered else self._state(following)
+                arcs += ((low, high, target) for low, high in partition.sets[number])
+        return sorted(arcs, key=lambda arc: arc[0])
 
-    def after(self, formula: Formula, character: int) -> OutcomeState | None:
-        """The next state after this character, ``None`` where it may not come."""
-
-        def change(atom: Formula) -> Formula:
-            if isinstance(atom, Within):
-                assert isinstance(atom.members, Language)
-                return within(after(atom.members, character))
-            return atom
-
-        following = replaced(formula, change)
+    def _after(self, formula: Formula, character: int) -> OutcomeState | None:
+        following = _derivative(formula, character)
         return self._state(following) if self.is_alive(following) else None
 
     def is_alive(self, formula: Formula) -> bool:
@@ -151,7 +155,8 @@ class StringOutcomes:
             yield formula
             if self._alive.get(formula) is False:
                 continue
-            for _, following in _derivatives(formula):
+            for character in _partition(formula).representatives:
+                following = _derivative(formula, character)
                 if following is not FALSE and following not in came_from:
                     came_from[following] = formula
                     queue.append(following)
@@ -169,36 +174,24 @@ class OutcomeState:
     def __init__(self, outcomes: StringOutcomes, formula: Formula, label: Formula | None) -> None:
         self._outcomes = outcomes
         self._formula = formula
-        self._arcs: list[tuple[int, int, OutcomeState]] | None = None
+        self._arcs: list[tuple[int, int, OutcomeState | EachCharacter[OutcomeState]]] | None = None
         self.label = label
 
     @property
     def stepwise(self) -> bool:
         """Where so many languages are open that nearly each text leads to another state."""
-        languages = self._languages()
-        endless = [each for each in languages if not _is_listed(each)]
-        searches = sum(map(_is_search, endless))
-        if searches > MANY_SEARCHES or len(endless) > MANY_LANGUAGES:
-            return True
-        return any(each.stepwise for each in endless)
-
-    @property
-    def approximate(self) -> bool:
-        """As the languages."""
-        return any(each.approximate for each in self._languages())
-
-    def _languages(self) -> dict[Language, None]:
-        return dict.fromkeys(
+        languages = dict.fromkeys(
             atom.members
             for atom in leaves(self._formula)
             if isinstance(atom, Within) and isinstance(atom.members, Language)
         )
+        endless = [each for each in languages if not _is_listed(each)]
+        searches = sum(map(_is_search, endless))
+        if searches > MANY_SEARCHES or len(endless) > MANY_LANGUAGES:
+            return True
+        return any(each.stepwise or blurred(each) is not each for each in endless)
 
-    def after(self, character: int) -> OutcomeState | None:
-        """The next state after this character, ``None`` where it may not come."""
-        return self._outcomes.after(self._formula, character)
-
-    def arcs(self) -> list[tuple[int, int, OutcomeState]]:
+    def arcs(self) -> list[tuple[int, int, OutcomeState | EachCharacter[OutcomeState]]]:
         """(first code point, last code point, next state), in order."""
         if self._arcs is None:
             self._arcs = self._outcomes.arcs(self._formula)
@@ -237,23 +230,38 @@ def _ended(formula: Formula) -> Formula:
     return replaced(formula, change)
 
 
-def _derivatives(formula: Formula) -> Iterator[tuple[tuple[tuple[int, int], ...], Formula]]:
-    """For each set of characters that make no difference what must hold after one of them."""
-    languages = {
-        atom.members: None
-        for atom in leaves(formula)
-        if isinstance(atom, Within) and isinstance(atom.members, Language)
-    }
+def _after_character(
+    target: OutcomeState | EachCharacter[OutcomeState], character: int
+) -> OutcomeState | None:
+    return target.after(character) if isinstance(target, EachCharacter) else target
+
+
+def _languages(formula: Formula) -> list[Language]:
+    return list(
+        dict.fromkeys(
+            atom.members
+            for atom in leaves(formula)
+            if isinstance(atom, Within) and isinstance(atom.members, Language)
+        )
+    )
+
+
+def _partition(formula: Formula) -> Partition:
+    """Characters of one class make no difference to what must hold after one of them."""
     partition = WHOLE
-    for each in dict.fromkeys(language.partition for language in languages):
+    for each in dict.fromkeys(language.partition for language in _languages(formula)):
         partition = refine(partition, each)
-    for ranges, character in zip(partition.sets, partition.representatives, strict=True):
-        after = {each: within(each.derivative(character)) for each in languages}
+    return partition
 
-        def change(atom: Formula, after: dict[Language, Formula] = after) -> Formula:
-            if isinstance(atom, Within):
-                assert isinstance(atom.members, Language)
-                return after[atom.members]
-            return atom
 
-        yield ranges, replaced(formula, change)
+def _derivative(formula: Formula, character: int) -> Formula:
+    """What must hold after the character."""
+    after = {each: within(each.derivative(character)) for each in _languages(formula)}
+
+    def change(atom: Formula) -> Formula:
+        if isinstance(atom, Within):
+            assert isinstance(atom.members, Language)
+            return after[atom.members]
+        return atom
+
+    return replaced(formula, change)

@@ -26,9 +26,7 @@ from mlx_structured.languages.expression import (
     Literals,
     Repetition,
     Union,
-    after,
     bound_sum,
-    by_class,
     derive,
     interned,
     length_bounds,
@@ -405,8 +403,13 @@ def intersection(*parts: Language | Iterable[Language]) -> Language:
 
 def _characters_of(language: Language) -> Ranges:
     """The words of one character."""
+    partition = language.partition
     return sets.union(
-        *(ranges for ranges, following in language.transitions() if following.nullable)
+        *(
+            ranges
+            for ranges, character in zip(partition.sets, partition.representatives, strict=True)
+            if language.derivative(character).nullable
+        )
     )
 
 
@@ -447,7 +450,7 @@ def _matches(language: Language, text: str) -> bool:
     for character in text:
         if language is EMPTY:
             return False
-        language = after(language, ord(character))
+        language = language.derivative(ord(character))
     return language.nullable
 
 
@@ -498,25 +501,6 @@ def _(language: Union, character: int) -> Language:
 @derive.register
 def _(language: Intersection, character: int) -> Language:
     return intersection(part.derivative(character) for part in language.parts)
-
-
-@after.register
-def _(language: Union, character: int) -> Language:
-    if not language.approximate:
-        return language.derivative(character)
-    return union(after(part, character) for part in language.parts)
-
-
-@after.register
-def _(language: Intersection, character: int) -> Language:
-    if not language.approximate:
-        return language.derivative(character)
-    return intersection(after(part, character) for part in language.parts)
-
-
-@by_class.register
-def _(language: Intersection) -> Language:
-    return intersection(map(by_class, language.parts)) if language.approximate else language
 
 
 @derive.register

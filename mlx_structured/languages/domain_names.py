@@ -6,8 +6,8 @@ those of the package ``idna``, for as many characters as Python's ``unicodedata`
 labels with hyphens as third and fourth character are reserved (RFC 5890, section 2.3.1): they are
 taken in ``hostname``, as RFC 1123 does, and not in ``idn-hostname``.
 
-A text is read character by character, each of which is known then. Looking ahead goes by classes
-of characters, and judges by bounds what fits: some of what may follow isn't seen. Left out are:
+A state remembers the characters of a label beyond ASCII, as its octets depend on each of them. What
+tokens may be offered is told by classes of characters, and by bounds on the octets. Left out are:
 
 * a few encoded labels of nearly 63 octets, see :data:`~.encoded_labels.TRIES`;
 * labels beyond ASCII that are too long at first and get shorter by another character.
@@ -19,24 +19,19 @@ Capital letters of an encoded label are read as small ones (RFC 5890, section 2.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
-from mlx_structured.languages.characters import MAX, normalise
+from mlx_structured.languages.characters import normalise
 from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.encoded_labels import PREFIX, completion, rest_of, rule_of
 from mlx_structured.languages.encoded_lengths import octets_with
 from mlx_structured.languages.expression import EMPTY, Language
-from mlx_structured.languages.label_characters import (
-    CAPITALS,
-    Kind,
-    alphabet,
-    encoded_bound,
-)
+from mlx_structured.languages.label import LAST, NOTHING, Label
+from mlx_structured.languages.label_characters import Kind, alphabet
 from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition, from_classes, refine
 
@@ -60,212 +55,6 @@ def idn_hostname() -> Language:
 
 
 @dataclass(frozen=True)
-class Label:
-    """What was read of a label.
-
-    Arguments:
-        length: characters.
-        beyond: characters beyond ASCII.
-        low: the first block of these, ``high`` the last.
-        capital: whether a capital letter of ASCII was among the characters.
-        first: direction of the first character: ``"L"``, ``"R"``, ``"-"`` for none, or ``""``.
-        ends: whether the last character but marks is one that the Bidi rule lets a label end in.
-        number: ``"EN"`` or ``"AN"`` for the digits of a label from right to left.
-        digits: ``"arabic"`` or ``"extended"``, which don't go together.
-        last: what the last character was, where that matters.
-        pending: what has to come next.
-        joins: whether the last character but transparent ones joins what comes after it.
-        dot: ``"alone"`` after a katakana middle dot without Japanese letters, ``"free"`` with them.
-        combining: the combining class of the last character.
-        starts: the compositions that the last letter begins.
-        prefix: how many characters are a beginning of ``xn--``.
-        text: the characters, as far as it matters which of its class each is; or ``""``.
-        exact: whether each character of the text is known, and not just its class.
-        sealed: where not 0, the label ends here and has so many octets.
-    """
-
-    length: int = 0
-    beyond: int = 0
-    low: int = MAX
-    high: int = 0
-    capital: bool = False
-    first: str = ""
-    ends: bool = False
-    number: str = ""
-    digits: str = ""
-    last: str = ""
-    pending: str = ""
-    joins: bool = False
-    dot: str = ""
-    combining: int = 0
-    starts: frozenset[str] = frozenset()
-    prefix: int = 0
-    text: str = ""
-    exact: bool = True
-    sealed: int = 0
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether all characters are known."""
-        return self.text != "" and self.exact
-
-    @property
-    def octets(self) -> int:
-        """As many as there are, or a bound where the text isn't known."""
-        if not self.beyond:
-            return self.length
-        if self.text:
-            return len(PREFIX) + len(self.text.encode("punycode"))
-        return self.sealed or self.bound(0)
-
-    def bound(self, more: int) -> int:
-        """A bound on the octets, with so many characters more of the same kind."""
-        if not self.beyond:
-            return self.length + more
-        return encoded_bound(self.length + more, self.beyond + more, self.low, self.high)
-
-    def fits(self, rule: str, room: int) -> bool:
-        """Whether it can be ended within so many octets."""
-        if self.bound(self.missing(rule)) <= room:
-            return True
-        if self.rule(rule) is not None:
-            return self.octets <= room
-        return bool(self.text) and any(
-            after.rule(rule) is not None and after.octets <= room
-            for after in self._continued(rule, self.missing(rule))
-        )
-
-    def _continued(self, rule: str, more: int) -> Iterator[Label]:
-        """With so many characters more that are likely to end it in few octets."""
-        for letter in dict.fromkeys(_LAST + self.text):
-            kind = alphabet(True).kind(ord(letter))
-            after = None if kind is None else self.after(kind, rule, letter)
-            if after is not None:
-                if more > 1:
-                    yield from after._continued(rule, more - 1)
-                else:
-                    yield after
-
-    def rule(self, rule: str) -> str | None:
-        """How the Bidi rule (RFC 5893, section 2) applies to a name with this label.
-
-        ``"open"`` for a name without a label from right to left so far in which all labels satisfy
-        the rule, ``"on"`` with such a label, ``"off"`` where a label doesn't satisfy it. ``None``
-        where the label can't end.
-        """
-        if not self.length or self.last == "-" or self.pending or self.dot == "alone":
-            return None
-        if self.first == "R":
-            return "on" if self.ends else None
-        if self.first == "L" and self.ends:
-            return rule
-        return None if rule == "on" else "off"
-
-    def missing(self, rule: str) -> int:
-        """How many characters have to come at least."""
-        if self.rule(rule) is not None:
-            return 0
-        return 2 if self.pending and self.dot == "alone" else 1
-
-    def after(
-        self, kind: Kind, rule: str, letter: str = "", *, kept: bool = True, exact: bool = True
-    ) -> Label | None:
-        """One character more.
-
-        Arguments:
-            kind: of the character.
-            rule: see :meth:`rule`.
-            letter: the character, or one that composes as it does; ``""`` for any of its kind.
-            kept: whether the letter is remembered.
-            exact: whether it is the one that came, and not just as long.
-        """
-        if self.sealed or not self._allows(kind, rule, letter):
-            return None
-        first = self.first or _DIRECTIONS.get(kind.bidi, "-")
-        neutral = kind.bidi == "NSM"
-        strong = kind.bidi in (("R", "AL", "EN", "AN") if first == "R" else ("L", "EN"))
-        number = kind.bidi if first == "R" and kind.bidi in ("EN", "AN") else self.number
-        pending = {"middle dot": "l", "keraia": "greek"}.get(kind.special, "")
-        if kind.special == "non-joiner" and self.last != "virama":
-            pending = "join"
-        if self.pending == "join" and kind.joining == "T":
-            pending = "join"
-        dot = self.dot
-        if kind.special == "katakana dot" and dot != "free":
-            dot = "alone"
-        elif kind.script == "japanese":
-            dot = "free"
-        matches = self.prefix == self.length and PREFIX.startswith(
-            kind.special.lower(), self.length
-        )
-        known = letter != "" and kept and len(self.text) == self.length
-        text = self.text + letter if known else ""
-        return Label(
-            length=self.length + 1,
-            beyond=self.beyond + (kind.block > 0),
-            low=min(self.low, kind.block) if kind.block else self.low,
-            high=max(self.high, kind.block),
-            capital=self.capital or kind.special in CAPITALS,
-            first=first,
-            ends=self.ends if neutral else strong,
-            number=number,
-            digits=kind.special if kind.special in ("arabic", "extended") else self.digits,
-            last=kind.special if kind.special in ("l", "-") else kind.script,
-            pending=pending,
-            joins=self.joins if kind.joining == "T" else kind.joining == "D",
-            dot=dot,
-            combining=kind.combining,
-            starts=self.starts if kind.combining else kind.starts,
-            prefix=self.prefix + 1 if matches and kind.special else 0,
-            text=text,
-            exact=self.exact and exact and text != "",
-        )
-
-    def _allows(self, kind: Kind, rule: str, letter: str) -> bool:
-        special = kind.special
-        if not self.length:
-            if kind.mark or special == "-" or (rule == "on" and kind.bidi not in _DIRECTIONS):
-                return False
-            if kind.bidi in ("R", "AL") and rule == "off":
-                return False
-            if kind.bidi == "AN":
-                return False
-        elif self.first == "R":
-            if kind.bidi == "L" or special in ("middle dot", "keraia", "katakana dot"):
-                return False
-            if kind.bidi in ("EN", "AN") and self.number not in ("", kind.bidi):
-                return False
-        elif kind.bidi in ("R", "AL", "AN"):
-            return False
-        if self.pending == "l" and special != "l":
-            return False
-        if self.pending == "greek" and kind.script != "greek":
-            return False
-        if self.pending == "join" and kind.joining not in ("T", "R", "D"):
-            return False
-        if (self.capital and kind.block) or (self.beyond and special in CAPITALS):
-            return False
-        if special == "middle dot" and self.last != "l":
-            return False
-        if special == "geresh" and self.last != "hebrew":
-            return False
-        if special == "joiner" and self.last != "virama":
-            return False
-        if special == "non-joiner" and self.last != "virama" and not self.joins:
-            return False
-        if special in ("arabic", "extended") and self.digits not in ("", special):
-            return False
-        if letter and self.is_exact:
-            return unicodedata.is_normalized("NFC", self.text + letter)
-        if kind.combining and self.combining > kind.combining:
-            return False
-        return kind.completes not in self.starts
-
-
-_DIRECTIONS = {"L": "L", "R": "R", "AL": "R"}
-
-
-@dataclass(frozen=True)
 class Name(MachineState):
     """In a name, between two characters.
 
@@ -274,12 +63,14 @@ class Name(MachineState):
         used: octets of the labels before this one, with their dots.
         rule: see :meth:`Label.rule`.
         label: what was read of the label.
+        is_blurred: whether characters of one class aren't told apart.
     """
 
     international: bool
     used: int = 0
     rule: str = "open"
-    label: Label = Label()
+    label: Label = NOTHING
+    is_blurred: bool = False
 
     @property
     def stepwise(self) -> bool:
@@ -312,7 +103,7 @@ class Name(MachineState):
             return _common_words("" if label.beyond else "(?:-?[0-9A-Za-z]+)*", self.rule == "on")
         if not label.beyond and self.rule != "on":
             return _common_words("[0-9A-Za-z]+(?:-[0-9A-Za-z]+)*", False)
-        last = "".join(filter(self._may_end_with, _LAST))
+        last = "".join(filter(self._may_end_with, LAST))
         return _common_words(f"[{last}]", self.rule == "on") if last else None
 
     def _may_end_with(self, letter: str) -> bool:
@@ -332,12 +123,17 @@ class Name(MachineState):
         return replace(self, used=0, label=label)
 
     def partition(self) -> Partition:
-        found = alphabet(self.international).partition
+        of = alphabet(self.international)
+        found = of.partition if self._goes_by_class else of.remembering
         if self._is_near_end:
             found = refine(found, _by_octets(self.label.text, self.room))
-        if self.label.is_exact:
+        if self.label.text:
             found = refine(found, _by_composition(_since_starter(self.label.text)))
         return found
+
+    @property
+    def _goes_by_class(self) -> bool:
+        return self.is_blurred or not self.international
 
     @property
     def _is_near_end(self) -> bool:
@@ -346,22 +142,15 @@ class Name(MachineState):
         return label.text != "" and label.beyond > 0 and label.bound(_NEAR) > self.room
 
     @property
-    def approximate(self) -> bool:
-        return self.international
+    def is_told(self) -> bool:
+        # Where octets or composition depend on it, the blurred state remembers the text so far.
+        return False
 
-    def by_class(self) -> Name:
-        if not self.label.text or self._is_near_end:
+    def blurred(self) -> Name:
+        if self._goes_by_class:
             return self
-        return replace(self, label=replace(self.label, text="", exact=True))
-
-    def after_exactly(self, character: int) -> Language:
-        kind = alphabet(self.international).kind(character)
-        if kind is None or self._ends_or_is_encoded(kind) or self._is_reserved(kind):
-            return self.after(character)
-        label = self.label.after(kind, self.rule, chr(character))
-        if label is None or not label.fits(self.rule, self.room):
-            return EMPTY
-        return machine(replace(self, label=label))
+        label = self.label if self._is_near_end else replace(self.label, text="")
+        return replace(self, label=label, is_blurred=True)
 
     def _ends_or_is_encoded(self, kind: Kind) -> bool:
         return kind.special == "dot" or (
@@ -386,25 +175,29 @@ class Name(MachineState):
             return encoded(self, "")
         if self._is_reserved(kind):
             return EMPTY
-        letter = chr(character) if self.label.is_exact else ""
-        label = self.label.after(kind, self.rule, letter, kept=False)
-        if label is None:
-            return EMPTY
-        if label.bound(label.missing(self.rule)) > self.room:
-            label = self._tight(label, kind, chr(character))
+        label = self.label.after(kind, self.rule, chr(character))
+        if label is not None and self._goes_by_class:
+            label = self._with_any(kind, label)
+        elif label is not None and not label.fits(self.rule, self.room):
+            label = None
         return EMPTY if label is None else machine(replace(self, label=label))
 
-    def _tight(self, label: Label, kind: Kind, letter: str) -> Label | None:
-        """The label after a letter, where the bound is too coarse to tell that it fits."""
-        single = kind.special in _SINGLE
-        known = self.label.after(kind, self.rule, letter, exact=single)
-        if not self.label.text or known is None:
+    def _with_any(self, kind: Kind, known: Label) -> Label | None:
+        """The label with any character of the class, ``None`` where none is known to fit.
+
+        Arguments:
+            kind: of the characters.
+            known: the label with one of them.
+        """
+        label = replace(known, text="")
+        if label.bound(label.missing(self.rule)) <= self.room:
+            return label
+        if not self.label.text:
             return None
-        if single or not kind.block:
+        if kind.special in _SINGLE or not kind.block:
             return known if known.fits(self.rule, self.room) else None
-        octets = known.octets
-        fits = known.rule(self.rule) is not None and octets <= self.room
-        return replace(label, sealed=octets) if fits else None
+        fits = known.rule(self.rule) is not None and known.octets <= self.room
+        return replace(label, sealed=known.octets) if fits else None
 
 
 _SINGLE = ("middle dot", "keraia", "non-joiner", "joiner", "katakana dot")
@@ -449,10 +242,6 @@ def _by_composition(text: str) -> Partition:
     return from_classes((normalise((point, point) for point in fits),))
 
 
-_LAST = "al0\u03b1\u05d0\u0628\u3042\u4e08"
-"""One of these ends nearly every label that may not end yet."""
-
-
 @lru_cache(maxsize=512)
 def _common_words(first: str, strict: bool) -> Language:
     """What the pattern matches, and labels of ASCII; ``strict`` where none begins with a digit."""
@@ -465,7 +254,7 @@ def next_label(name: Name, octets: int, rule: str) -> Language:
     used = name.used + octets + 1
     if used >= MOST_IN_NAME:
         return EMPTY
-    return machine(Name(name.international, used, rule))
+    return machine(Name(name.international, used, rule, is_blurred=name.is_blurred))
 
 
 def encoded(name: Name, text: str, known: str | None = None) -> Language:
@@ -490,8 +279,6 @@ class Encoded(MachineState):
     rest: str
 
     stepwise = True
-    # Each letter takes a search, so that the one that comes is asked about alone.
-    approximate = True
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoded) and (self.name, self.text) == (other.name, other.text)

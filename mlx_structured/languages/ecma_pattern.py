@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
+import regex
+
 from mlx_structured.errors import PatternError
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
@@ -42,6 +44,11 @@ _QUANTIFIER = re.compile(r"(?:\*|\+|\?|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _GROUP = re.compile(r"\((?:\?(?:(:|=|!|<=|<!)|<([^>]*)>))?")
 _MODIFIERS = re.compile(r"\(\?([ims]*)-?([ims]*):")
 _BACK_REFERENCE = re.compile(r"\\(?:([1-9][0-9]*)|k<([^>]*)>)")
+_NAME = regex.compile(r"[$_\p{ID_Start}][$\u200C\u200D\p{ID_Continue}]*")
+_NAME_ESCAPE = re.compile(
+    r"\\u(?:([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})"
+    r"|([0-9A-Fa-f]{4})|\{0*([0-9A-Fa-f]{1,6})\})"
+)
 _CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _CLASSES = {"d": sets.DIGITS, "w": sets.WORD, "s": sets.WHITESPACE}
 _LOOKAROUNDS = ("=", "!", "<=", "<!")
@@ -193,8 +200,7 @@ class _Parser:
         assert opening is not None
         kind, name = opening.groups()
         if name is not None:
-            if not name.replace("$", "_").isidentifier():
-                raise self.error(f"invalid group name {name!r}")
+            name = self.group_name(name)
             if name in self.taken_names:
                 raise self.error(f"two groups with the name {name!r}")
             self.references.add(name)
@@ -208,6 +214,13 @@ class _Parser:
         self.position = opening.end()
         depth = outer.depth + (kind in _LOOKAROUNDS)
         return _Group(kind or "", outer.flags, depth=depth)
+
+    def group_name(self, text: str) -> str:
+        """ECMA-262 22.2.1, ``RegExpIdentifierName``: the name that stands between the brackets."""
+        name = _NAME_ESCAPE.sub(_unescaped, text)
+        if _NAME.fullmatch(name) is None:
+            raise self.error(f"invalid group name {text!r}")
+        return name
 
     def open_modifiers(self, outer: _Group) -> _Group:
         """ECMA-262 22.2.1: each flag once, added or removed, and at least one."""
@@ -247,7 +260,7 @@ class _Parser:
                 return self.unquantified(_WORD_BOUNDARIES[negative])
         reference = _BACK_REFERENCE.match(self.pattern, self.position)
         if reference is not None:
-            name = reference.group(1) or reference.group(2)
+            name = reference.group(1) or self.group_name(reference.group(2))
             self.back_reference = self.back_reference or (
                 name,
                 self.unsupported("a back-reference"),
@@ -390,8 +403,22 @@ class _Parser:
         low = _LOW_SURROGATE.match(self.pattern, self.position)
         if 0xD800 <= high <= 0xDBFF and low is not None:
             self.position = low.end()
-            return 0x10000 + ((high - 0xD800) << 10) + int(low.group(1), 16) - 0xDC00
+            return _joined(high, int(low.group(1), 16))
         return high
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character of an escape in a name; itself where there is no such character."""
+    first, second, unit, code_point = escape.groups()
+    if first is not None:
+        return chr(_joined(int(first, 16), int(second, 16)))
+    value = int(unit or code_point, 16)
+    return chr(value) if value <= sets.MAX else escape.group()
+
+
+def _joined(first: int, second: int) -> int:
+    """The code point of a surrogate pair."""
+    return 0x10000 + ((first - 0xD800) << 10) + second - 0xDC00
 
 
 def _as_set(found: int | Ranges) -> Ranges:

@@ -38,16 +38,13 @@ class Language:
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
     ``states`` are what :func:`~.counters.capped` has found out. ``stepwise`` tells whether nearly
     each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
-    ``irregular`` whether a part is a machine, which may have any number of states, and
-    ``approximate`` whether a derivative may lack some of what follows one character of the class:
-    :func:`after` has it all.
+    ``irregular`` whether a part is a machine, which may have any number of states.
     """
 
     __slots__ = (
         "__weakref__",
         "_derivatives",
         "_successors",
-        "approximate",
         "capped",
         "classes",
         "counter",
@@ -72,7 +69,6 @@ class Language:
     cyclic: bool
     stepwise: bool
     irregular: bool
-    approximate: bool
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
@@ -84,13 +80,12 @@ class Language:
         self.empty = False if self.nullable or self.plain else None
         self.stepwise = not self.plain and any(part.stepwise for part in self.immediate())
         self.irregular = not self.plain and any(part.irregular for part in self.operands())
-        self.approximate = self.irregular and any(part.approximate for part in self.operands())
 
     def derivative(self, character: int) -> Language:
         """What may follow this character (a code point). Nothing may follow a surrogate."""
         found = self._derivatives.get(character)
         if found is None:
-            representative = self.partition.representative(character)
+            representative = self.representative(character)
             if representative is None:
                 return EMPTY
             found = self._derivatives.get(representative)
@@ -100,14 +95,22 @@ class Language:
                 self._derivatives[character] = found
         return found
 
+    def representative(self, character: int) -> int | None:
+        """The character whose derivative is that of this one; ``None`` for a surrogate."""
+        return self.partition.representative(character)
+
     def transitions(self) -> list[tuple[Ranges, Language]]:
-        """The characters that have a derivative other than ``EMPTY``, grouped by it."""
+        """The characters that have a derivative other than ``EMPTY``, grouped by it.
+
+        Of a class whose characters are remembered, only the first.
+        """
         groups: dict[Language, list[tuple[int, int]]] = {}
-        for ranges, character in zip(
-            self.partition.sets, self.partition.representatives, strict=True
-        ):
+        partition = self.partition
+        for number, character in enumerate(partition.representatives):
             following = self.derivative(character)
             if following is not EMPTY:
+                alike = number not in partition.remembered
+                ranges = partition.sets[number] if alike else ((character, character),)
                 groups.setdefault(following, []).extend(ranges)
         return [(sets.normalise(ranges), following) for following, ranges in groups.items()]
 
@@ -122,7 +125,7 @@ class Language:
 
     @property
     def partition(self) -> Partition:
-        """Characters in the same class have the same derivative."""
+        """Characters in the same class have the same derivative, if they aren't remembered."""
         if self.classes is None:
             _find_partition(self)
         return cast(Partition, self.classes)
@@ -164,7 +167,7 @@ class Language:
         """The derivative, if it was computed before."""
         found = self._derivatives.get(character)
         if found is None:
-            representative = self.partition.representative(character)
+            representative = self.representative(character)
             found = EMPTY if representative is None else self._derivatives.get(representative)
         return found
 
@@ -174,7 +177,7 @@ class Language:
 
     def store_derivative(self, character: int, derivative: Language) -> None:
         """For the class of the character."""
-        representative = self.partition.representative(character)
+        representative = self.representative(character)
         if representative is not None:
             self._derivatives[representative] = derivative
 
@@ -466,21 +469,6 @@ def derive(language: Language, character: int) -> Language:
     Called once for each class of characters; the rules are beside the constructors they use.
     """
     raise NotImplementedError(type(language).__name__)
-
-
-@singledispatch
-def after(language: Language, character: int) -> Language:
-    """What may follow this character: all of it, where a derivative is only approximate."""
-    return language.derivative(character)
-
-
-@singledispatch
-def by_class(language: Language) -> Language:
-    """The language, with less known of the characters before, where that makes no difference.
-
-    For looking ahead by classes of characters, where states that are alike had better be the same.
-    """
-    return language
 
 
 def _find_partition(language: Language) -> None:

@@ -4,7 +4,8 @@ Each is what its RFC says, character by character. What a regular language can't
 
 * ``hostname``, ``idn-hostname`` and ``regex`` aren't regular at all. Each leaves out a little (see
   :mod:`~.languages.domain_names`, :mod:`~.languages.regex_format`) and lets through nothing wrong.
-  :data:`OPPOSITES` has what surely isn't, for where the opposite is asked for.
+  :data:`OPPOSITES` has what surely isn't, for where the opposite is asked for: all of that for
+  ``regex``.
 * ``idn-email`` takes any non-ASCII characters in a label of the domain.
 * ``relative-json-pointer`` has no index adjustment (``0+1``), which came with a later draft.
 """
@@ -143,10 +144,8 @@ def no_idn_hostname() -> Language:
 
 @lru_cache(maxsize=1)
 def no_regex() -> Language:
-    """Texts with a mistake that stands out: nothing to repeat, or a bracket without its partner."""
-    return match_language(
-        r"[*+?{})\]][^]*|[^(\[\\]*\)[^]*|[^\[\\]*(?:[*+]{2}|\?{3})[^]*|[^)\[\\]*\([^)\[\\]*|(?:[^\\]|\\[^])*\\"
-    )
+    """All texts that aren't regular expressions of ECMA-262."""
+    return complement(regex(all_references=True))
 
 
 _ATOM = r"[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]"

@@ -225,7 +225,10 @@ class Alphabet:
         classes: dict[Kind, list[tuple[int, int]]] = {}
         for low, high, kind in kinds:
             classes.setdefault(kind, []).append((low, high))
-        self.partition: Partition = from_classes(tuple(map(sets.normalise, classes.values())))
+        ranges = tuple(map(sets.normalise, classes.values()))
+        several = frozenset(number for number, kind in enumerate(classes) if kind.special != "dot")
+        self.partition: Partition = from_classes(ranges)
+        self.remembering: Partition = from_classes(ranges, several, several)
         self._dots = _DOTS if international else _DOTS[:1]
         letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
         digits = (sets.of(letter + letter.upper()) for letter in letters)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from random import Random
 from weakref import WeakKeyDictionary
 
@@ -41,7 +41,6 @@ from mlx_structured.languages.expression import (
     Literals,
     Repetition,
     Union,
-    by_class,
     conjuncts,
     length_bounds,
 )
@@ -53,7 +52,6 @@ __all__ = [
     "EPSILON",
     "EVERYTHING",
     "Language",
-    "by_class",
     "capped",
     "characters",
     "complement",
@@ -80,6 +78,9 @@ HINTED_STEPS = 512
 
 PATIENCE = 64
 """So many states are looked at before a language is compared with a wider one without machines."""
+
+TRIED_AT_ONCE = 16
+"""Characters that are remembered: so many are tried before what follows them is."""
 
 
 def is_empty(language: Language) -> bool:
@@ -134,7 +135,8 @@ def _search(language: Language) -> Generator[Language, None, None]:
     cause: dict[Language, Language | None] = {language: None}
     queue: list[tuple[int, int, Language]] = [(0, next(serial), language)]
     patience = PATIENCE if language.irregular else -1
-    while queue:
+    remembering: list[tuple[Language, Iterator[int]]] = []
+    while queue or remembering:
         if len(cause) > patience >= 0:
             patience = -1
             wider = cover(language)
@@ -142,8 +144,19 @@ def _search(language: Language) -> Generator[Language, None, None]:
                 yield wider
                 if wider.empty:
                     break
-        state = heapq.heappop(queue)[2]
-        for previous, _, hinted in _hinted(state):
+        if queue:
+            state = heapq.heappop(queue)[2]
+            ways = _hinted(state)
+            tried: Iterable[int] = _ends_of_classes(state)
+            if state.partition.remembered:
+                remembering.append((state, _other_remembered(state)))
+        else:
+            state, others = remembering[-1]
+            ways = iter(())
+            tried = list(islice(others, TRIED_AT_ONCE))
+            if not tried:
+                remembering.pop()
+        for previous, _, hinted in ways:
             if hinted.empty is False:
                 cause.setdefault(hinted, previous)
                 ancestor: Language | None = previous
@@ -156,7 +169,7 @@ def _search(language: Language) -> Generator[Language, None, None]:
                 heapq.heappush(queue, (hinted.shortest, next(serial), hinted))
             elif hinted not in cause:
                 break
-        for character in state.partition.representatives:
+        for character in tried:
             following = state.derivative(character)
             if following is EMPTY or following in cause:
                 continue
@@ -174,6 +187,29 @@ def _search(language: Language) -> Generator[Language, None, None]:
                 charge()
     for state in cause:
         state.empty = True
+
+
+def _ends_of_classes(language: Language) -> Iterator[int]:
+    """A character of each class: the one with most after it, where a complement may turn that."""
+    partition = language.partition
+    yield from partition.representatives
+    for number in partition.ordered:
+        yield partition.sets[number][-1][1]
+
+
+def _other_remembered(language: Language) -> Iterator[int]:
+    """The characters whose derivatives nothing is known about by those of others."""
+    partition = language.partition
+    for number in partition.remembered - partition.ordered:
+        yield from _later_in_class(language, number)
+
+
+def _later_in_class(language: Language, number: int) -> Iterator[int]:
+    """All but the first character of a class, if any may come."""
+    first = language.partition.representatives[number]
+    if language.derivative(first) is not EMPTY:
+        for low, high in language.partition.sets[number]:
+            yield from range(max(low, first + 1), high + 1)
 
 
 def _hinted(language: Language) -> Iterator[tuple[Language, int, Language]]:
@@ -321,7 +357,7 @@ def words(language: Language, limit: int) -> list[str] | None:
             continue
         if state.nullable:
             found.append(text)
-        for ranges, following in state.transitions():
+        for ranges, following in _all_transitions(state):
             if not is_empty(following):
                 waiting += (
                     (text + chr(point), following)
@@ -329,6 +365,15 @@ def words(language: Language, limit: int) -> list[str] | None:
                     for point in range(low, high + 1)
                 )
     return sorted(found)
+
+
+def _all_transitions(language: Language) -> Iterator[tuple[Ranges, Language]]:
+    """As ``transitions``, with all characters that are remembered, each by itself."""
+    yield from language.transitions()
+    for number in language.partition.remembered:
+        for character in _later_in_class(language, number):
+            charge()
+            yield ((character, character),), language.derivative(character)
 
 
 def _has_at_most(language: Language, limit: int) -> bool:
@@ -347,9 +392,11 @@ def _has_at_most(language: Language, limit: int) -> bool:
                 size * numbers[following] for size, following in choices[state]
             )
         else:
+            if _remembers_more(state, limit):
+                return False
             choices[state] = [
                 (sets.size(ranges), following)
-                for ranges, following in state.transitions()
+                for ranges, following in _all_transitions(state)
                 if not is_empty(following)
             ]
             charge()
@@ -361,6 +408,16 @@ def _has_at_most(language: Language, limit: int) -> bool:
         if numbers.get(state, 0) > limit:
             return False
     return True
+
+
+def _remembers_more(language: Language, limit: int) -> bool:
+    """Whether more characters than that may come, each of which is remembered."""
+    partition = language.partition
+    return any(
+        sets.size(partition.sets[number]) > limit
+        and not is_empty(language.derivative(partition.representatives[number]))
+        for number in partition.remembered
+    )
 
 
 def is_known_rest(language: Language, of: Language) -> bool:

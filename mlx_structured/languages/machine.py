@@ -9,13 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Protocol, cast
 
-from mlx_structured.languages.expression import (
-    Language,
-    after,
-    by_class,
-    derive,
-    interned,
-)
+from mlx_structured.languages.characters import SURROGATES
+from mlx_structured.languages.expression import Language, derive, interned
 from mlx_structured.languages.partition import Partition
 
 
@@ -61,26 +56,22 @@ class MachineState(Protocol):
         """See :func:`~.counters.capped`."""
         return self
 
+    def blurred(self) -> MachineState:
+        """See :func:`~.blurring.blurred`."""
+        return self
+
+    @property
+    def is_told(self) -> bool:
+        """See :func:`~.blurring.is_told`."""
+        return self.blurred() is not self
+
     def partition(self) -> Partition:
-        """Characters of one class have the same future, or are taken to have."""
+        """Characters of one class have the same future, or each one of its own."""
         ...
 
     def after(self, character: int) -> Language:
-        """What may follow each character of the class of this one, ``EMPTY`` for nothing."""
+        """What may follow a character, ``EMPTY`` where it may not come."""
         ...
-
-    @property
-    def approximate(self) -> bool:
-        """Whether :meth:`after_exactly` may be more than :meth:`after`, or is to be asked alone."""
-        return False
-
-    def after_exactly(self, character: int) -> Language:
-        """What may follow this character, ``EMPTY`` where it may not come."""
-        return self.after(character)
-
-    def by_class(self) -> MachineState:
-        """See :func:`~.expression.by_class`."""
-        return self
 
 
 class Machine(Language):
@@ -100,13 +91,18 @@ class Machine(Language):
         self.empty = False
         self.stepwise = state.stepwise
         self.irregular = True
-        self.approximate = state.approximate
 
     def hint(self) -> str:
         return self.state.hint
 
     def common_words(self) -> Language | None:
         return self.state.common_words
+
+    def representative(self, character: int) -> int | None:
+        """As for any language. The classes aren't found for a character that comes alone."""
+        if self.classes is not None:
+            return super().representative(character)
+        return None if SURROGATES[0] <= character <= SURROGATES[1] else character
 
     def make_partition(self) -> Partition:
         return self.state.partition()
@@ -120,13 +116,3 @@ def machine(state: MachineState) -> Language:
 @derive.register
 def _(language: Machine, character: int) -> Language:
     return language.state.after(character)
-
-
-@after.register
-def _(language: Machine, character: int) -> Language:
-    return language.state.after_exactly(character)
-
-
-@by_class.register
-def _(language: Machine) -> Language:
-    return machine(language.state.by_class())

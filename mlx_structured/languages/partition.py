@@ -1,13 +1,14 @@
 """Partitions of the alphabet into classes of characters that a language doesn't tell apart.
 
 G. Owens, J. Reppy and A. Turon, "Regular-expression derivatives re-examined" (2009), section 4.2:
-instead of 1.1 million derivatives a state has one for each class.
+instead of 1.1 million derivatives a state has one for each class. Where a state remembers which
+character was read, the characters of a class are alike, but each has a derivative of its own.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Set
 from weakref import WeakValueDictionary
 
 from mlx_structured.languages.characters import MAX, SURROGATES, Ranges, normalise
@@ -21,15 +22,34 @@ class Partition:
     """Interned: equal partitions are the same object.
 
     ``starts`` holds the first code points of the segments, from 0 on, ``classes`` the class of each
-    segment, ``representatives`` the first character of each class.
+    segment, ``representatives`` the first character of each class. ``remembered`` has the classes
+    whose characters lead to a derivative each. All of these are empty or none, as far as the
+    state is asked alone, and none has the empty word. Of those classes, in ``ordered`` each
+    character's derivative is part of that of any character before it.
     """
 
-    __slots__ = ("__weakref__", "_sets", "classes", "representatives", "starts")
+    __slots__ = (
+        "__weakref__",
+        "_sets",
+        "classes",
+        "ordered",
+        "remembered",
+        "representatives",
+        "starts",
+    )
 
-    def __init__(self, starts: tuple[int, ...], classes: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        starts: tuple[int, ...],
+        classes: tuple[int, ...],
+        remembered: frozenset[int],
+        ordered: frozenset[int],
+    ) -> None:
         self._sets: tuple[Ranges, ...] | None = None
         self.starts = starts
         self.classes = classes
+        self.remembered = remembered
+        self.ordered = ordered
         first: dict[int, int] = {}
         for start, number in zip(starts, classes, strict=True):
             first.setdefault(number, start)
@@ -37,8 +57,10 @@ class Partition:
         self.representatives = tuple(first[number] for number in range(len(first)))
 
     def representative(self, code_point: int) -> int | None:
-        """The character that stands for this one's class. ``None`` for a surrogate."""
+        """The character with the derivative of this one. ``None`` for a surrogate."""
         number = self.classes[bisect_right(self.starts, code_point) - 1]
+        if number in self.remembered:
+            return code_point
         return None if number == SURROGATE_CLASS else self.representatives[number]
 
     @property
@@ -54,12 +76,14 @@ class Partition:
         return self._sets
 
 
-_INTERNED: WeakValueDictionary[tuple[tuple[int, ...], tuple[int, ...]], Partition] = (
-    WeakValueDictionary()
-)
+_INTERNED: WeakValueDictionary[Hashable, Partition] = WeakValueDictionary()
 
 
-def _partition(segments: Iterable[tuple[int, Hashable]]) -> Partition:
+def _partition(
+    segments: Iterable[tuple[int, Hashable]],
+    remembered: Set[Hashable],
+    ordered: Set[Hashable],
+) -> Partition:
     """Segments (first code point, mark of its class), in order; ``None`` marks surrogates."""
     numbers: dict[Hashable, int] = {}
     starts: list[int] = []
@@ -69,7 +93,12 @@ def _partition(segments: Iterable[tuple[int, Hashable]]) -> Partition:
         if not classes or classes[-1] != number:
             starts.append(start)
             classes.append(number)
-    key = (tuple(starts), tuple(classes))
+    key = (
+        tuple(starts),
+        tuple(classes),
+        frozenset(numbers[mark] for mark in remembered if mark in numbers),
+        frozenset(numbers[mark] for mark in ordered if mark in numbers),
+    )
     found = _INTERNED.get(key)
     if found is None:
         # Two threads may both get here: a second object costs a cache miss and nothing else.
@@ -83,8 +112,15 @@ def _size(partition: Partition) -> int:
 
 
 @remembered(_size)
-def from_classes(classes: tuple[Ranges, ...]) -> Partition:
-    """One class for each of the disjoint sets, and one for all other characters."""
+def from_classes(
+    classes: tuple[Ranges, ...],
+    remembered: frozenset[int] = frozenset(),
+    ordered: frozenset[int] = frozenset(),
+) -> Partition:
+    """One class for each of the disjoint sets, and one for all other characters.
+
+    ``remembered`` and ``ordered`` are those of the partition, as indices of the sets.
+    """
     marked: list[tuple[int, int, Hashable]] = [(*SURROGATES, None)]
     for number, ranges in enumerate(classes):
         marked += ((first, last, number) for first, last in ranges)
@@ -97,7 +133,7 @@ def from_classes(classes: tuple[Ranges, ...]) -> Partition:
         position = last + 1
     if position <= MAX:
         segments.append((position, "other"))
-    return _partition(segments)
+    return _partition(segments, remembered, ordered)
 
 
 @remembered(_size)
@@ -106,6 +142,8 @@ def refine(left: Partition, right: Partition) -> Partition:
     if left is right:
         return left
     segments: list[tuple[int, Hashable]] = []
+    remembered: set[Hashable] = set()
+    ordered: set[Hashable] = set()
     i = j = 0
     starts = sorted({*left.starts, *right.starts})
     for start in starts:
@@ -114,8 +152,18 @@ def refine(left: Partition, right: Partition) -> Partition:
         while j + 1 < len(right.starts) and right.starts[j + 1] <= start:
             j += 1
         surrogate = left.classes[i] == SURROGATE_CLASS
-        segments.append((start, None if surrogate else (left.classes[i], right.classes[j])))
-    return _partition(segments)
+        mark = (left.classes[i], right.classes[j])
+        segments.append((start, None if surrogate else mark))
+        remembering = [
+            number in of.ordered
+            for of, number in zip((left, right), mark, strict=True)
+            if number in of.remembered
+        ]
+        if remembering:
+            remembered.add(mark)
+        if remembering and all(remembering):
+            ordered.add(mark)
+    return _partition(segments, remembered, ordered)
 
 
 WHOLE = from_classes(())

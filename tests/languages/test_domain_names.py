@@ -20,7 +20,6 @@ from mlx_structured.errors import LimitExceededError
 from mlx_structured.languages.domain_names import hostname, idn_hostname
 from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.encoded_lengths import octets_with
-from mlx_structured.languages.expression import after
 from mlx_structured.languages.formats import OPPOSITES
 from mlx_structured.languages.label_characters import UNIFORM, alphabet, encoded_bound
 from mlx_structured.languages.language import (
@@ -153,16 +152,16 @@ def test_whatever_of_a_long_label_is_taken_can_be_completed(seed: int) -> None:
     letters = rng.choice(ALPHABETS)
     state, text = idn_hostname(), ""
     for _ in range(70):
-        options = [letter for letter in letters if after(state, ord(letter)) is not EMPTY]
+        options = [letter for letter in letters if state.derivative(ord(letter)) is not EMPTY]
         if not options:
             break
         letter = rng.choice(options)
-        state, text = after(state, ord(letter)), text + letter
+        state, text = state.derivative(ord(letter)), text + letter
         if len(text) > 10:
             assert is_name(text + example(state), international=True), ascii(text)
             for low, high, _ in [*language_arcs(state)][:: rng.randint(20, 60)]:
                 for point in {low, high}:
-                    word = text + chr(point) + example(after(state, point))
+                    word = text + chr(point) + example(state.derivative(point))
                     assert is_name(word, international=True), ascii(word)
 
 

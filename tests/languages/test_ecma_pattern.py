@@ -83,6 +83,7 @@ FOUND = [
     (r"[\ud800-\udbff]", [], ["\U0001f600", "a"]),
     (r"^(?:(?<x>a)|(?<x>b)|(?:(?<x>c)|(?<x>d)))$", ["a", "b", "c", "d"], ["aa", ""]),
     (r"^(?<x>a)(?<y>b)$|^(?<x>b)(?<y>a)$", ["ab", "ba"], ["aa"]),
+    (r"^(?<\u0061b>a)(?<\u{62}>b)(?<\ud801\udc00>c)(?<α\u200d>d)$", ["abcd"], ["abc"]),
 ]
 
 
@@ -108,6 +109,8 @@ def test_a_pattern_is_found_where_ecma_262_finds_it(
         *("(?<x>a)(?<x>b)", "(?<x>a(?<x>b))", "(?:(?<x>a)|b)(?<x>c)", "(?<x>a)(?:b|(?<x>c))"),
         *("(?:(?<x>a)|(?<x>b))(?<x>c)", "(?=(?<x>a))|(?:b(?<x>c)(?<x>d))"),
         *(r"\1", r"(a)\2", r"\k<x>", r"(?<y>a)\k<x>"),
+        *(r"(?<\u0031>a)", r"(?<\ud801>a)", r"(?<a\u002d>a)", r"(?<\u{110000}>a)", "(?<\u0663>a)"),
+        *(r"(?<\u0061>a)(?<a>b)", r"(?<a\x62>a)", r"(?<a>b)\k<\u0062>"),
     ],
 )
 def test_a_malformed_pattern_is_an_error_and_not_one_of_support(pattern: str) -> None:
