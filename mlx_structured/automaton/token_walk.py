@@ -19,9 +19,9 @@ import numpy.typing as npt
 from mlx_structured.automaton.character_loop import counted_class
 from mlx_structured.automaton.level_walk import Flags, Levels, Nodes, walk_below, walk_levels
 from mlx_structured.automaton.lexeme import DONE, LAST, NO_TRANSITIONS, LexemeState
-from mlx_structured.automaton.long_tokens import RareTokens, find_long_tokens, find_telling_tokens
 from mlx_structured.automaton.names import NameState
 from mlx_structured.automaton.prepared_walks import MANY_NODES, PreparedWalks
+from mlx_structured.automaton.rare_tokens import RareTokens, find_long_tokens, find_telling_tokens
 from mlx_structured.automaton.reach import Bitmap, Reach
 from mlx_structured.automaton.string_lexeme import string_body
 from mlx_structured.automaton.token_digits import most_digits

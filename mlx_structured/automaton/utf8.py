@@ -15,7 +15,7 @@ from typing import Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.lexeme import DONE, END, LexemeState
-from mlx_structured.languages.blurring import blurred, is_told
+from mlx_structured.languages.blurring import blurred, is_shown
 from mlx_structured.languages.each_character import EachCharacter
 from mlx_structured.languages.language import EMPTY, Language, is_empty
 from mlx_structured.languages.partition import SURROGATE_CLASS
@@ -115,7 +115,7 @@ class CharacterState(LexemeState):
     def stand_in(self, digits: int) -> LexemeState:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         machine = self.machine
-        if not isinstance(machine, Language) or not machine.irregular or is_told(machine):
+        if not isinstance(machine, Language) or not machine.irregular or is_shown(machine):
             return self
         plain = blurred(machine)
         return self if plain is None or plain is machine else self.reading(plain)

@@ -23,9 +23,9 @@ from mlx_structured.languages.machine import Machine, machine
 def blurred(language: Language) -> Language | None:
     """The same for texts that don't show what was remembered.
 
-    A text shows it where a character out of a class of ``Partition.remembered`` comes before one of
-    ``TELLING``. The language itself where nothing is remembered; ``None`` where what else is asked
-    for might depend on what is.
+    A text shows it where a character out of a class of ``Partition.remembered`` comes before ``-``
+    or ``>``: there it makes a difference which one it was. The language itself where nothing is
+    remembered; ``None`` where what else is asked for might depend on what is.
     """
     if not language.irregular:
         return language
@@ -46,15 +46,11 @@ def blurred(language: Language) -> Language | None:
     return known[language]
 
 
-def is_told(language: Language) -> bool:
-    """Whether texts show what is remembered that matter to masks."""
+def is_shown(language: Language) -> bool:
+    """Whether a text can show what is remembered; if not, no mask needs more than the blurred."""
     if isinstance(language, Machine):
-        return language.state.is_told
-    return any(map(is_told, _parts(language)))
-
-
-TELLING = frozenset("->")
-"""What follows characters that are remembered where it makes a difference which ones they were."""
+        return language.state.is_shown
+    return any(map(is_shown, _parts(language)))
 
 
 def _parts(language: Language) -> Iterable[Language]:

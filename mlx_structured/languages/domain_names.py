@@ -142,8 +142,8 @@ class Name(MachineState):
         return label.text != "" and label.beyond > 0 and label.bound(_NEAR) > self.room
 
     @property
-    def is_told(self) -> bool:
-        # Where octets or composition depend on it, the blurred state remembers the text so far.
+    def is_shown(self) -> bool:
+        # Where the octets get few, the blurred state has the text so far.
         return False
 
     def blurred(self) -> Name:

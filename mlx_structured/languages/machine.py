@@ -61,8 +61,8 @@ class MachineState(Protocol):
         return self
 
     @property
-    def is_told(self) -> bool:
-        """See :func:`~.blurring.is_told`."""
+    def is_shown(self) -> bool:
+        """See :func:`~.blurring.is_shown`."""
         return self.blurred() is not self
 
     def partition(self) -> Partition:

@@ -40,7 +40,7 @@ def find_long_tokens(trie: TokenTrie, most: int) -> RareTokens:
 
 
 def find_telling_tokens(trie: TokenTrie) -> RareTokens:
-    """The tokens that may show which characters were remembered: see :mod:`~.blurring`.
+    """The tokens that may show which characters were remembered: see :func:`~.blurring.blurred`.
 
     What is written with a JSON escape may be any character.
     """
