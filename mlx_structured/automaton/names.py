@@ -6,7 +6,7 @@ from typing import cast
 from weakref import WeakValueDictionary
 
 from mlx_structured.automaton.words_lexeme import Words, WordsState, encode_string
-from mlx_structured.languages.algebra import is_string
+from mlx_structured.languages.membership import is_string
 
 
 class NameNode:

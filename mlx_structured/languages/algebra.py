@@ -31,6 +31,7 @@ from mlx_structured.languages.expression import (
     interned,
     length_bounds,
 )
+from mlx_structured.languages.membership import is_string, matches
 from mlx_structured.languages.shapes import (
     SMALL_CLASS,
     counter_views,
@@ -66,17 +67,6 @@ def characters(ranges: Iterable[tuple[int, int]]) -> Language:
 def literals(words: Iterable[str]) -> Language:
     """Exactly these words. One that holds a surrogate is no string, and is left out."""
     return word_set(frozenset(word for word in words if is_string(word)))
-
-
-def is_string(text: str) -> bool:
-    """Whether the text has no surrogates."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def repetition(language: Language, low: int, high: int | None) -> Language:
@@ -427,31 +417,6 @@ def complement(language: Language) -> Language:
     if low > 0 and high is None:
         return length_between(0, low - 1)
     return interned(Complement, language, language.serial)
-
-
-def matches(language: Language, text: str) -> bool:
-    """Whether the text is in the language."""
-    return is_string(text) and _matches(language, text)
-
-
-def _matches(language: Language, text: str) -> bool:
-    # Sets of words are asked as they are: by derivatives each of their letters makes new sets.
-    if isinstance(language, Literals):
-        return text in language.words
-    if isinstance(language, Complement):
-        return not _matches(language.inner, text)
-    if isinstance(language, Union):
-        return any(_matches(part, text) for part in language.parts)
-    if isinstance(language, Intersection):
-        return all(_matches(part, text) for part in language.parts)
-    bounds = length_bounds(language)
-    if bounds is not None:
-        return bounds[0] <= len(text) and (bounds[1] is None or len(text) <= bounds[1])
-    for character in text:
-        if language is EMPTY:
-            return False
-        language = language.derivative(ord(character))
-    return language.nullable
 
 
 @derive.register

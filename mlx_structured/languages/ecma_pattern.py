@@ -18,7 +18,6 @@ from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import (
     characters,
     concatenation,
-    is_string,
     repetition,
     union,
 )
@@ -38,6 +37,7 @@ from mlx_structured.languages.assertions import (
 from mlx_structured.languages.case_folding import ignoring_case
 from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.expression import EPSILON, EVERYTHING, Language
+from mlx_structured.languages.membership import is_string
 from mlx_structured.languages.unicode_properties import property_set
 
 _QUANTIFIER = re.compile(r"(?:\*|\+|\?|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
