@@ -13,8 +13,9 @@ from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.punctuation import punctuation_of
 from mlx_structured.automaton.string_lexeme import read_language, string_lexeme
 from mlx_structured.automaton.text_lexeme import text_lexeme
+from mlx_structured.json_schema.json_types import CONTAINERS, TYPES, JsonType
 from mlx_structured.json_schema.memo import Memo
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, JsonType, ValueSet, is_passing
+from mlx_structured.json_schema.nodes import ValueSet, is_passing
 from mlx_structured.json_schema.normal_form import NormalForm
 from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.languages.language import Language, is_known_rest

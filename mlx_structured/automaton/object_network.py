@@ -29,7 +29,8 @@ from mlx_structured.errors import LimitExceededError
 from mlx_structured.json_schema.formula import Formula
 from mlx_structured.json_schema.key_classes import KeyClass
 from mlx_structured.json_schema.nodes import ValueSet
-from mlx_structured.json_schema.object_shape import KeyWay, ObjectShape, Progress
+from mlx_structured.json_schema.object_progress import KeyWay, Progress
+from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.json_schema.responsible import responsible_keyword
 from mlx_structured.json_schema.string_outcomes import StringOutcomes
 from mlx_structured.languages.language import Language

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mlx_structured.json_schema.json_types import TYPES
 from mlx_structured.json_schema.memo import Memo
-from mlx_structured.json_schema.nodes import TYPES, ValueSet, is_passing
+from mlx_structured.json_schema.nodes import ValueSet, is_passing
 from mlx_structured.json_schema.plain_values import plain_types
 
 if TYPE_CHECKING:

@@ -18,9 +18,11 @@ from mlx_structured.json_schema.distinct import (
     canonical_object,
     canonical_value,
 )
+from mlx_structured.json_schema.json_types import CONTAINERS, TYPES
 from mlx_structured.json_schema.memo import Memo
-from mlx_structured.json_schema.nodes import CONTAINERS, TYPES, ValueSet, is_passing
-from mlx_structured.json_schema.object_shape import KeyWay, ObjectShape, Progress
+from mlx_structured.json_schema.nodes import ValueSet, is_passing
+from mlx_structured.json_schema.object_progress import KeyWay, Progress
+from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.json_schema.repetition import Written, contains
 from mlx_structured.languages.language import words
 

@@ -25,37 +25,26 @@ from mlx_structured.errors import SchemaError
 from mlx_structured.json_schema.dialects import ENFORCED, NEUTRAL, Dialect, Dialects
 from mlx_structured.json_schema.distinct import canonical_value
 from mlx_structured.json_schema.formula import Formula
+from mlx_structured.json_schema.json_types import (
+    EVERY_TYPE,
+    NO_TYPE,
+    TYPE_NAMED,
+    JsonType,
+    json_type,
+    types_of,
+)
 from mlx_structured.json_schema.metaschema import MetaschemaCheck
 from mlx_structured.json_schema.pointers import escape_pointer, split_reference, target_pointer
 from mlx_structured.json_schema.scopes import DynamicAnchors, Scope, dynamic_name
 from mlx_structured.json_schema.survey import Survey
 from mlx_structured.limits import charge
 
-JsonType: TypeAlias = str
-TYPES: tuple[JsonType, ...] = ("null", "boolean", "number", "string", "array", "object")
-CONTAINERS = frozenset({"array", "object"})
 _LONGEST_CONTENT = 1024
-_EVERY_TYPE = frozenset(TYPES)
-_NO_TYPE: frozenset[JsonType] = frozenset()
-_TYPE_NAMED = {of: frozenset({of}) for of in TYPES} | {"integer": frozenset({"number"})}
 REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _ENTRANCES = frozenset({"$id", "id", "$schema"})
 """Keywords that can begin another scope."""
 K = TypeVar("K")
 N = TypeVar("N", bound="Node")
-
-
-def json_type(value: object) -> JsonType:
-    """The JSON type of a value as ``json.loads`` makes it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, (int, float, Fraction)):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, (list, tuple)) else "object"
 
 
 class Node:
@@ -81,7 +70,7 @@ class Node:
         self,
         index: int,
         pointer: str,
-        types: frozenset[JsonType] = _EVERY_TYPE,
+        types: frozenset[JsonType] = EVERY_TYPE,
         *,
         is_plain: bool = False,
         passing: bool = False,
@@ -130,7 +119,7 @@ class Constant(Node):
     __slots__ = ("value",)
 
     def __init__(self, index: int, value: object, *, passing: bool) -> None:
-        super().__init__(index, "", _TYPE_NAMED[json_type(value)], passing=passing)
+        super().__init__(index, "", TYPE_NAMED[json_type(value)], passing=passing)
         self.value = value
 
 
@@ -150,7 +139,7 @@ class Either(Node):
     __slots__ = ("nodes",)
 
     def __init__(self, index: int, nodes: frozenset[Node]) -> None:
-        types = _NO_TYPE.union(*(node.types for node in nodes))
+        types = NO_TYPE.union(*(node.types for node in nodes))
         super().__init__(index, "", types, passing=is_passing(nodes))
         self.nodes = nodes
 
@@ -169,7 +158,7 @@ class SchemaNode(Node):
         table: NodeTable,
     ) -> None:
         is_plain = len(keywords) == 1 and "type" in keywords
-        super().__init__(index, pointer, _types(keywords), is_plain=is_plain)
+        super().__init__(index, pointer, types_of(keywords), is_plain=is_plain)
         self.keywords = keywords
         self.scope = scope
         self.table = table
@@ -206,22 +195,6 @@ class SchemaNode(Node):
 
 ValueSet: TypeAlias = frozenset[Node]
 Place: TypeAlias = "tuple[Mapping[str, Any], Scope, str]"
-
-
-def _types(keywords: Mapping[str, Any]) -> frozenset[JsonType]:
-    """The types that ``type``, ``enum`` and ``const`` leave."""
-    types = _EVERY_TYPE
-    if "type" in keywords:
-        names = keywords["type"]
-        if isinstance(names, str):
-            types = _TYPE_NAMED[names]
-        else:
-            types = _NO_TYPE.union(*(_TYPE_NAMED[name] for name in names))
-    if "const" in keywords:
-        types &= {json_type(keywords["const"])}
-    if "enum" in keywords:
-        types &= {json_type(member) for member in keywords["enum"]}
-    return types
 
 
 def _content(value: Any) -> bytes:
@@ -301,9 +274,9 @@ class NodeTable:
         self.plain_depth = 0
         """How deep the search for values that satisfy a node for certain has come."""
         self.any_value = AnyValue(0, "", is_plain=True)
-        self.no_value = NoValue(1, "", _NO_TYPE)
-        self.not_string = NotString(2, "", _EVERY_TYPE - {"string"})
-        self.integer_text = IntegerText(3, "", _TYPE_NAMED["number"])
+        self.no_value = NoValue(1, "", NO_TYPE)
+        self.not_string = NotString(2, "", EVERY_TYPE - {"string"})
+        self.integer_text = IntegerText(3, "", TYPE_NAMED["number"])
         self._size = 3
 
     def root(self, schema: Any) -> Node:

@@ -35,17 +35,15 @@ from mlx_structured.json_schema.formula import (
     parts_of,
     replaced,
 )
+from mlx_structured.json_schema.json_types import CONTAINERS, TYPES, JsonType, json_type
 from mlx_structured.json_schema.key_order import key_order
 from mlx_structured.json_schema.keywords import KEYWORDS
 from mlx_structured.json_schema.memo import Memo
 from mlx_structured.json_schema.nodes import (
-    CONTAINERS,
-    TYPES,
     AnyValue,
     Constant,
     Either,
     IntegerText,
-    JsonType,
     Negation,
     Node,
     NodeTable,
@@ -54,7 +52,6 @@ from mlx_structured.json_schema.nodes import (
     SchemaNode,
     ValueSet,
     is_passing,
-    json_type,
 )
 from mlx_structured.json_schema.object_shape import ObjectShape
 from mlx_structured.json_schema.residual import Scalar

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from mlx_structured.json_schema.formula import (
     FALSE,
@@ -25,6 +25,7 @@ from mlx_structured.json_schema.formula import (
 from mlx_structured.json_schema.key_classes import KeyClass, KeyClasses
 from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.nodes import Node, ValueSet
+from mlx_structured.json_schema.object_progress import KeyWay, Progress
 from mlx_structured.json_schema.object_reading import ObjectReading
 from mlx_structured.json_schema.residual import Branch, branches, conditions_of
 from mlx_structured.json_schema.string_outcomes import StringOutcomes, within
@@ -43,35 +44,6 @@ if TYPE_CHECKING:
 MANY_CONDITIONS = 4
 """So many conditions on one string are followed together; fewer split the strings into parts,
 which are languages that all schemas share."""
-
-
-class Progress(NamedTuple):
-    """How far an object is written.
-
-    Arguments:
-        passed: bits of the names that can't come any more.
-        rest: what has to hold of the keys to come, beyond what always holds.
-        written: keys written, as far as it matters.
-        used: pairs of a class of finitely many keys and how many of them are written, as far as it
-            matters.
-    """
-
-    passed: int
-    rest: Formula
-    written: int
-    used: tuple[tuple[int, int], ...]
-
-
-class KeyWay(NamedTuple):
-    """One way to go on after a key: what may stand under it, and how far the object is then.
-
-    ``strings`` are the only values of the way where they are told apart: what each leaves to hold
-    takes the place of the progress's rest.
-    """
-
-    values: ValueSet
-    progress: Progress
-    strings: StringOutcomes | None = None
 
 
 class ObjectShape:

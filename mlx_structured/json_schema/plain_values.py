@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mlx_structured.json_schema.json_types import TYPES, JsonType, json_type
 from mlx_structured.json_schema.key_order import is_writable
 from mlx_structured.json_schema.keywords import KEYWORDS
-from mlx_structured.json_schema.nodes import TYPES, JsonType, Node, SchemaNode, json_type
+from mlx_structured.json_schema.nodes import Node, SchemaNode
 
 _IN_PLACE = frozenset(name for name, keyword in KEYWORDS.items() if keyword.in_place)
 _ABOUT = {

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from mlx_structured.json_schema.json_types import JsonType
 from mlx_structured.json_schema.keywords import KEYWORDS
-from mlx_structured.json_schema.nodes import (
-    Either,
-    JsonType,
-    Negation,
-    Node,
-    SchemaNode,
-)
+from mlx_structured.json_schema.nodes import Either, Negation, Node, SchemaNode
 from mlx_structured.json_schema.pointers import escape_pointer
 
 _COSTLY = (

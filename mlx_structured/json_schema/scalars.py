@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from mlx_structured.json_schema.formula import All, Any, Formula, Holds, OneOf, Within, leaves
-from mlx_structured.json_schema.nodes import JsonType, Negation, Node, ValueSet
+from mlx_structured.json_schema.json_types import JsonType
+from mlx_structured.json_schema.nodes import Negation, Node, ValueSet
 from mlx_structured.languages import language as languages
 from mlx_structured.languages import number_set
 from mlx_structured.languages.language import EMPTY, EVERYTHING, Language

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlx_structured.json_schema.formula import FALSE, TRUE, Formula, Holds, Within, disjunction
-from mlx_structured.json_schema.nodes import CONTAINERS, JsonType, SchemaNode, json_type
+from mlx_structured.json_schema.json_types import CONTAINERS, JsonType, json_type
+from mlx_structured.json_schema.nodes import SchemaNode
 from mlx_structured.json_schema.scalars import INTEGERS, scalar_members
 from mlx_structured.languages.spelled_numbers import INTEGER_TEXTS
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlx_structured.json_schema.formula import TRUE, Formula, Within
-from mlx_structured.json_schema.nodes import JsonType, SchemaNode
+from mlx_structured.json_schema.json_types import JsonType
+from mlx_structured.json_schema.nodes import SchemaNode
 from mlx_structured.languages.number_set import at_least, at_most, multiples_of
 
 

@@ -15,7 +15,8 @@ from mlx_structured.json_schema.formula import (
     conjunction,
     disjunction,
 )
-from mlx_structured.json_schema.nodes import JsonType, Node, SchemaNode
+from mlx_structured.json_schema.json_types import JsonType
+from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.language import complement, literals, union
 

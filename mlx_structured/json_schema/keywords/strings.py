@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlx_structured.json_schema.formula import TRUE, Formula, Within
-from mlx_structured.json_schema.nodes import JsonType, SchemaNode
+from mlx_structured.json_schema.json_types import JsonType
+from mlx_structured.json_schema.nodes import SchemaNode
 from mlx_structured.languages.ecma_pattern import search_language
 from mlx_structured.languages.formats import FORMATS, OPPOSITES, ascii_hostname
 from mlx_structured.languages.language import length_between

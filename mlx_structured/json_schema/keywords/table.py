@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlx_structured.json_schema.formula import Formula
+from mlx_structured.json_schema.json_types import TYPES, JsonType
 from mlx_structured.json_schema.keywords import (
     any_type,
     arrays,
@@ -16,7 +17,7 @@ from mlx_structured.json_schema.keywords import (
     strings,
     unevaluated,
 )
-from mlx_structured.json_schema.nodes import TYPES, JsonType, Node, SchemaNode
+from mlx_structured.json_schema.nodes import Node, SchemaNode
 
 
 def no_children(node: SchemaNode, value: Any) -> Iterable[Node]:
