@@ -165,7 +165,8 @@ def test_a_sequence_goes_on_after_its_acceptor_has_forgotten(vocabulary: Vocabul
         assert allowed(driver) == readable(acceptor, text[:position]), text[:position]
         driver.advance_token(byte)
         acceptor.origin.forget()
-        gc.collect()
+        if position % 10 == 0:
+            gc.collect()
         other.advance_token(byte)
     assert driver.in_accepted_state()
     assert other.in_accepted_state()
