@@ -31,7 +31,6 @@ from mlx_structured.automaton.utf8 import CharacterState
 from mlx_structured.automaton.word_walk import WordWalk
 from mlx_structured.automaton.words_lexeme import OtherWordsState, WordsState
 from mlx_structured.automaton.written_keys import UnwrittenState
-from mlx_structured.languages.blurring import blurred
 from mlx_structured.languages.language import EVERYTHING, Language, capped
 from mlx_structured.languages.shapes import never_fails
 from mlx_structured.limits import CACHES
@@ -193,11 +192,11 @@ class TokenWalk:
 
     def _walk_language(self, lexeme: CharacterState, machine: Language, node: int) -> Reach:
         """The walk of a string or raw text of a language, wide as it is."""
-        plain = blurred(machine)
+        plain = lexeme.blurred if machine.irregular else lexeme
         if plain is None:
             return self._walk_by_levels(lexeme, node)
-        if plain is not machine:
-            return self._amend(lexeme, node, self.reach(lexeme.reading(plain), node), self._telling)
+        if plain is not lexeme:
+            return self._amend(lexeme, node, self.reach(plain, node), self._telling)
         # What no token is long enough to count is dropped, and often leaves a known state.
         language = capped(machine, self.longest + 1)
         if language is not machine:

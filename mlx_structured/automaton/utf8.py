@@ -102,23 +102,36 @@ def machine_label(machine: Machine) -> Hashable | None:
 class CharacterState(LexemeState):
     """Between two characters. Subclasses say in which form the characters are written."""
 
-    __slots__ = ("machine",)
+    __slots__ = ("_blurred", "machine")
 
     def __init__(self, machine: Machine, label: Hashable | None = None) -> None:
         super().__init__(label)
         self.machine = machine
+        self._blurred: CharacterState | None = None
 
     @property
     def stepwise(self) -> bool:
         return self.machine.stepwise
+
+    @property
+    def blurred(self) -> CharacterState | None:
+        """The state of the blurred language (see :mod:`~.blurring`), ``None`` where there is none.
+
+        It stays as long as this one: other states have the same.
+        """
+        if self._blurred is None and isinstance(self.machine, Language):
+            plain = blurred(self.machine)
+            if plain is self.machine:
+                return self
+            self._blurred = None if plain is None else self.reading(plain)
+        return self._blurred
 
     def stand_in(self, digits: int) -> LexemeState:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`."""
         machine = self.machine
         if not isinstance(machine, Language) or not machine.irregular or is_shown(machine):
             return self
-        plain = blurred(machine)
-        return self if plain is None or plain is machine else self.reading(plain)
+        return self.blurred or self
 
     def read(self, data: bytes, begin: int) -> tuple[LexemeState | None, int]:
         """See :class:`~mlx_structured.automaton.lexeme.LexemeState`.

@@ -77,6 +77,10 @@ class Name(MachineState):
         return self.label.beyond > 0
 
     @property
+    def lasting(self) -> bool:
+        return not self.international
+
+    @property
     def shortest(self) -> int:
         return self.label.missing(self.rule)
 

@@ -11,7 +11,7 @@ expression: a pattern may be as deep as it is long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from functools import singledispatch
 from itertools import count
 from threading import Lock
@@ -38,7 +38,8 @@ class Language:
     ``serial`` is the age, ``classes`` the partition once it was asked for; ``capped`` and
     ``states`` are what :func:`~.counters.capped` has found out. ``stepwise`` tells whether nearly
     each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
-    ``irregular`` whether a part is a machine, which may have any number of states.
+    ``irregular`` whether a part is a machine, which may have any number of states, and ``lasting``
+    whether those are so few that each may keep those after it.
     """
 
     __slots__ = (
@@ -51,6 +52,7 @@ class Language:
         "cyclic",
         "empty",
         "irregular",
+        "lasting",
         "longest",
         "nullable",
         "plain",
@@ -69,17 +71,21 @@ class Language:
     cyclic: bool
     stepwise: bool
     irregular: bool
+    lasting: bool
 
     def __init__(self) -> None:
         self.serial = next(_SERIAL)
         self.capped: dict[int, Language] = {}
         self.states: int | None = None
         self.classes: Partition | None = None
-        self._derivatives: dict[int, Language] = {}
+        self._derivatives: MutableMapping[int, Language] = {}
         self._successors: tuple[Language, ...] | None = None
         self.empty = False if self.nullable or self.plain else None
         self.stepwise = not self.plain and any(part.stepwise for part in self.immediate())
         self.irregular = not self.plain and any(part.irregular for part in self.operands())
+        self.lasting = not self.irregular or all(part.lasting for part in self.operands())
+        if not self.lasting:
+            self._derivatives = WeakValueDictionary()
 
     def derivative(self, character: int) -> Language:
         """What may follow this character (a code point). Nothing may follow a surrogate."""
@@ -120,7 +126,9 @@ class Language:
         if found is None:
             each = dict.fromkeys(map(self.derivative, self.partition.representatives))
             each.pop(EMPTY, None)
-            found = self._successors = tuple(each)
+            found = tuple(each)
+            if self.lasting:
+                self._successors = found
         return found
 
     @property
@@ -491,14 +499,24 @@ def _find_partition(language: Language) -> None:
 
 def _derivative(language: Language, character: int) -> Language:
     """Bottom up on a stack of its own."""
+    # Not every language keeps its derivatives alive.
+    known: dict[Language, Language] = {}
     stack = [language]
     while stack:
         node = stack[-1]
-        missing = [part for part in node.inputs() if part.cached_derivative(character) is None]
+        missing = []
+        for part in node.inputs():
+            if part not in known:
+                found = part.cached_derivative(character)
+                if found is None:
+                    missing.append(part)
+                else:
+                    known[part] = found
         if missing:
             stack += missing
-        else:
-            if node.cached_derivative(character) is None:
-                node.store_derivative(character, derive(node, character))
-            stack.pop()
-    return language.derivative(character)
+            continue
+        stack.pop()
+        if node not in known:
+            found = known[node] = derive(node, character)
+            node.store_derivative(character, found)
+    return known[language]

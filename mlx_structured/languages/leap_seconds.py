@@ -45,6 +45,8 @@ class _Beginning(MachineState):
 
     read: str
 
+    lasting = True
+
     @property
     def shortest(self) -> int:
         """With the zone Z, whether it fits or not."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Protocol, cast
+from weakref import WeakValueDictionary
 
 from mlx_structured.languages.characters import SURROGATES
 from mlx_structured.languages.expression import Language, derive, interned
@@ -46,6 +47,11 @@ class MachineState(Protocol):
     def cover(self) -> Language | None:
         """A language that isn't a machine and has all words: without it, searches look at each."""
         return None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether there are so few states that they may stay for good."""
+        return False
 
     @property
     def counter(self) -> int:
@@ -91,6 +97,9 @@ class Machine(Language):
         self.empty = False
         self.stepwise = state.stepwise
         self.irregular = True
+        self.lasting = state.lasting
+        if not self.lasting:
+            self._derivatives = WeakValueDictionary()
 
     def hint(self) -> str:
         return self.state.hint

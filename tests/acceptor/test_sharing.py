@@ -34,6 +34,7 @@ from mlx_structured.automaton.object_network import ObjectNetwork
 from mlx_structured.automaton.utf8 import Utf8Tail
 from mlx_structured.json_schema.nodes import Node, SchemaNode
 from mlx_structured.json_schema.object_shape import ObjectShape
+from mlx_structured.languages.machine import Machine
 from mlx_structured.limits import CACHES
 
 
@@ -278,3 +279,25 @@ def test_threads_may_use_one_acceptor_without_any_vocabulary() -> None:
     )
     members = ",".join(f'"k{i}":[{{"k{29 - i}":[]}}]' for i in range(30))
     assert in_threads(lambda: acceptor.accepts(f"[{{{members}}}]")) == [True] * 4
+
+
+# Formats with a state for nearly each text
+
+
+TEXTS: dict[str, Callable[[int], str]] = {
+    "idn-hostname": lambda number: "".join(chr(0x430 + int(digit)) for digit in str(number)),
+    "regex": lambda number: f"(?<{TEXTS['idn-hostname'](number)}>",
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"maxLength": 90}, {"not": {"enum": ["a"]}}])
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_was_read_of_a_format_does_not_stay(name: str, more: dict[str, Any]) -> None:
+    acceptor = compile_json_schema({"type": "string", "format": name, **more})
+    counts = []
+    for first in (11_111, 21_111, 31_111):
+        for number in range(first, first + 40):
+            acceptor.accepts_prefix(f'"{TEXTS[name](number)}')
+        gc.collect()
+        counts.append(sum(isinstance(each, Machine) for each in gc.get_objects()))
+    assert counts[2] <= counts[1] + 5, counts
