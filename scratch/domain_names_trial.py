@@ -10,46 +10,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import idna
 from idna import idnadata
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from idna_names import is_name
+
 from mlx_structured import compile_json_schema
 
-RIGHT_TO_LEFT = ("R", "AL", "AN")
-MOST_IN_LABEL, MOST_IN_NAME = 63, 253
-
-
-def is_name(text: str, *, international: bool) -> bool:
-    """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length."""
-    encoded, decoded = [], []
-    for label in re.split("[.\u3002\uff0e\uff61]" if international else "[.]", text):
-        if label.isascii() and label[:4].lower() != "xn--":
-            good = re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label)
-            if not good or (international and label[2:4] == "--"):
-                return False
-            encoded.append(label)
-            decoded.append(label.lower())
-            continue
-        if not label.isascii() and not international:
-            return False
-        try:
-            encoded.append(idna.alabel(label).decode())
-            decoded.append(idna.ulabel(encoded[-1]))
-        except ValueError:
-            return False
-    if any(unicodedata.bidirectional(each) in RIGHT_TO_LEFT for label in decoded for each in label):
-        for label in decoded:
-            try:
-                idna.check_bidi(label, check_ltr=True)
-            except ValueError:
-                return False
-    return len(".".join(encoded)) <= MOST_IN_NAME
+MOST_IN_LABEL = 63
 
 
 def characters(low: int, high: int) -> str:

@@ -7,11 +7,11 @@ import re
 import unicodedata
 from random import Random
 
-import idna
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from idna_names import is_name
 
 from mlx_structured import Acceptor, compile_json_schema
 from mlx_structured.automaton.acceptor import accepts_end, advance
@@ -33,40 +33,6 @@ from mlx_structured.languages.language import (
     matches,
 )
 from mlx_structured.limits import Budget, Limits
-
-RTL = ("R", "AL", "AN")
-
-
-def is_name(text: str, *, international: bool) -> bool:
-    """RFC 5890 by ``idna``: each label, then the Bidi rule for all of them, then the length.
-
-    Other labels with two hyphens there are reserved (section 2.3.1).
-    """
-    encoded, decoded = [], []
-    for label in re.split("[.\u3002\uff0e\uff61]" if international else "[.]", text):
-        if label.isascii() and not label.lower().startswith("xn--"):
-            if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label):
-                return False
-            if international and label[2:4] == "--":
-                return False
-            encoded.append(label)
-            decoded.append(label.lower())
-            continue
-        if not label.isascii() and not international:
-            return False
-        try:
-            encoded.append(idna.alabel(label).decode())
-            decoded.append(idna.ulabel(encoded[-1]))
-        except ValueError:
-            return False
-    if any(unicodedata.bidirectional(each) in RTL for label in decoded for each in label):
-        for label in decoded:
-            try:
-                idna.check_bidi(label, check_ltr=True)
-            except ValueError:
-                return False
-    return len(".".join(encoded)) <= 253
-
 
 LETTERS = "alxn-.0\u00b7\u00df\u0375\u03b1\u05d0\u05f3\u0628\u0660\u06f0\u200c\u200d\u094d\u0915"
 LETTERS += "\u30fb\u3042\u4e08e\u0301\u0323\u1ea1\u09c7\u09be\u0430\u3002\u0640\u0300\u3099\u304b"
