@@ -76,6 +76,9 @@ class Engine(Protocol):
     grammar: Any
     """What was made of the last schema: whoever keeps it keeps all that belongs to it."""
 
+    def forget(self) -> None:
+        """Let go of the last schema."""
+
     def compile(self, schema: Any) -> None:
         """Take a schema. Raises ``RefusedError``."""
 
@@ -101,9 +104,11 @@ class Ours:
         self.grammar: Any = None
         self._any_order: Acceptor | None = None
 
+    def forget(self) -> None:
+        self.grammar = self._any_order = None
+
     def compile(self, schema: Any) -> None:
         self._schema = schema
-        self.grammar = self._any_order = None
         try:
             self.grammar = compile_json_schema(schema)
         except UnsupportedSchemaError as error:
@@ -162,6 +167,9 @@ class LLGuidance:
         self._buffer = _Buffer(self._tokenizer.vocab_size)
         self.grammar: Any = None
 
+    def forget(self) -> None:
+        self.grammar = None
+
     def compile(self, schema: Any) -> None:
         grammar = self._matcher_of.grammar_from_json_schema(
             schema, overrides={"whitespace_flexible": True}
@@ -209,6 +217,9 @@ class XGrammar:
         self._buffer = _Buffer(vocabulary.size)
         self.grammar: Any = None
 
+    def forget(self) -> None:
+        self.grammar = None
+
     def compile(self, schema: Any) -> None:
         try:
             self.grammar = self._compiler.compile_json_schema(json.dumps(schema), strict_mode=False)
@@ -244,6 +255,9 @@ class OutlinesCore:
         self._regex_of = build_regex_from_schema
         self._buffer = _Buffer(vocabulary.size)
         self.grammar: Any = None
+
+    def forget(self) -> None:
+        self.grammar = None
 
     def compile(self, schema: Any) -> None:
         try:
@@ -297,6 +311,9 @@ class LLMStructuredOutput:
         )
         self._schema: Any = None
         self.grammar: Any = None
+
+    def forget(self) -> None:
+        self.grammar = None
 
     def compile(self, schema: Any) -> None:
         self._schema = schema

@@ -177,6 +177,7 @@ def run(engine: Engine, case: Case, eos: int, seconds: float) -> Outcome:
     stage = "compile"
     outcome = Outcome(None, "", [])
     judged, cold, warm = outcome.judged, [], []
+    engine.forget()
     try:
         with at_most(seconds):
             begin = time.perf_counter()
@@ -228,6 +229,7 @@ def measure_memory(engine: Engine, cases: Sequence[Case], seconds: float) -> Mem
 
     Of each schema the first instance is read, and the text is kept too.
     """
+    engine.forget()
     begin = resident()
     kept: list[Any] = []
     taken: list[Case] = []
