@@ -74,7 +74,8 @@ def _made(language: Language, known: dict[Language, Language]) -> Language | Non
         return language if inner is language.inner else complement(inner)
     others = [part for part in language.operands() if not part.irregular]
     is_one = len(language.operands()) - len(others) == 1
-    if isinstance(language, Intersection) and is_one and all(map(length_bounds, others)):
+    is_free = (is_one and all(map(length_bounds, others))) or not is_shown(language)
+    if isinstance(language, Intersection) and is_free:
         return intersection(known.get(part, part) for part in language.parts)
     same = all(known[part] is part for part in language.operands() if part.irregular)
     return language if same else None

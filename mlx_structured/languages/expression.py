@@ -21,9 +21,12 @@ from weakref import WeakValueDictionary
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.characters import Ranges
 from mlx_structured.languages.partition import WHOLE, Partition, from_classes, refine
+from mlx_structured.languages.remembering import keep_for_now
 from mlx_structured.limits import charge
 
 _SERIAL = count()
+_STATE_BYTES = 2_500
+"""About what a state of a machine takes."""
 
 
 class Language:
@@ -39,7 +42,7 @@ class Language:
     ``states`` are what :func:`~.counters.capped` has found out. ``stepwise`` tells whether nearly
     each text leads to another state, so that it doesn't pay to read ahead by whole tokens,
     ``irregular`` whether a part is a machine, which may have any number of states, and ``lasting``
-    whether those are so few that each may keep those after it.
+    whether those are so few that each may keep those after it for good.
     """
 
     __slots__ = (
@@ -188,6 +191,8 @@ class Language:
         representative = self.representative(character)
         if representative is not None:
             self._derivatives[representative] = derivative
+            if not self.lasting:
+                keep_for_now(derivative, _STATE_BYTES)
 
 
 class Characters(Language):

@@ -30,6 +30,16 @@ class _Held:
 
 HELD = _Held()
 
+_kept: dict[object, object] = {}
+HELD.memos.append(_kept)
+
+
+def keep_for_now(value: object, size: int) -> None:
+    """Keep something of so many bytes alive, as long as the results of functions."""
+    if value not in _kept:
+        HELD.add(size)
+        _kept[value] = None
+
 
 def remembered(
     size: Callable[[Result], int],

@@ -31,9 +31,10 @@ def vocabulary() -> Vocabulary:
     [
         {"type": "string", "format": "idn-hostname"},
         {"type": "string", "format": "idn-hostname", "maxLength": 70},
+        {"type": "string", "format": "idn-hostname", "pattern": "^[ab\u0431\u4e08.]{3,}$"},
         {"type": "string", "format": "hostname"},
     ],
-    ids=["idn-hostname", "with a length", "hostname"],
+    ids=["idn-hostname", "with a length", "with a pattern", "hostname"],
 )
 def test_what_a_mask_allows_of_a_host_name_can_be_read(
     vocabulary: Vocabulary, schema: dict[str, object]

@@ -292,7 +292,11 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("more", [{}, {"maxLength": 90}, {"not": {"enum": ["a"]}}])
 @pytest.mark.parametrize("name", TEXTS)
-def test_what_was_read_of_a_format_does_not_stay(name: str, more: dict[str, Any]) -> None:
+def test_what_was_read_of_a_format_does_not_stay(
+    name: str, more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So much that about 26 states of formats are kept.
+    monkeypatch.setattr(CACHES, "total", 2**20)
     acceptor = compile_json_schema({"type": "string", "format": name, **more})
     counts = []
     for first in (11_111, 21_111, 31_111):
@@ -300,4 +304,4 @@ def test_what_was_read_of_a_format_does_not_stay(name: str, more: dict[str, Any]
             acceptor.accepts_prefix(f'"{TEXTS[name](number)}')
         gc.collect()
         counts.append(sum(isinstance(each, Machine) for each in gc.get_objects()))
-    assert counts[2] <= counts[1] + 5, counts
+    assert max(counts) - min(counts) <= 30, counts
