@@ -122,3 +122,8 @@ WHITESPACE: Ranges = normalise(
 LINE_TERMINATORS: Ranges = of("\n\r\u2028\u2029")
 DOT: Ranges = complement(LINE_TERMINATORS)
 """``.`` without the s flag: all but the four line terminators."""
+
+
+def each(ranges: Ranges) -> Iterable[tuple[int, int]]:
+    """The characters of a set, each as a range."""
+    return ((point, point) for low, high in ranges for point in range(low, high + 1))

@@ -6,56 +6,37 @@ may start there, and must not end below.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from mlx_structured.languages import characters as sets
 from mlx_structured.languages.algebra import concatenation, literals, union
-from mlx_structured.languages.characters import MAX, Ranges
+from mlx_structured.languages.characters import MAX
 from mlx_structured.languages.expression import EMPTY, EPSILON, Language
 from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition, from_classes
+from mlx_structured.languages.regex_digits import (
+    FIRST_HALVES,
+    MOST_DIGITS,
+    SECOND_HALVES,
+    EscapeDigits,
+    is_first_half,
+    is_second_half,
+    joined,
+)
 from mlx_structured.languages.unicode_properties import property_names
 
 SYNTAX = r"^$\.*+?()[]{}|/"
 """What a backslash makes a character like others."""
 
 LETTERS = sets.normalise([(0x41, 0x5A), (0x61, 0x7A)])
-HEXADECIMAL = sets.of("0123456789ABCDEFabcdef")
-
 _PLAIN = sets.difference(sets.ALL, sets.of("\\]-"))
-FIRST_HALVES = (0xD800, 0xDBFF)
-SECOND_HALVES = (0xDC00, 0xDFFF)
-
-MOST_DIGITS = 6
-"""Of a code point in hexadecimal, without leading zeros."""
-
-
-def each(ranges: Ranges) -> Iterable[tuple[int, int]]:
-    """The characters of a set, each as a range."""
-    return ((point, point) for low, high in ranges for point in range(low, high + 1))
 
 
 @lru_cache(maxsize=1)
 def properties() -> Language:
     """``p{...}`` and ``P{...}``."""
     return concatenation(literals(["p{", "P{"]), literals(property_names()), literals(["}"]))
-
-
-def joined(first: int, second: int) -> int:
-    """The code point of a surrogate pair."""
-    return 0x10000 + (first - FIRST_HALVES[0] << 10) + second - SECOND_HALVES[0]
-
-
-def is_first_half(value: int) -> bool:
-    """Whether it is the first code unit of surrogate pairs."""
-    return FIRST_HALVES[0] <= value <= FIRST_HALVES[1]
-
-
-def is_second_half(value: int) -> bool:
-    """Whether it is the second code unit of surrogate pairs."""
-    return SECOND_HALVES[0] <= value <= SECOND_HALVES[1]
 
 
 @dataclass(frozen=True)
@@ -90,7 +71,12 @@ class ClassBody(MachineState):
             above = sets.intersection(_PLAIN, sets.normalise([(self.least(), MAX)]))
             return from_classes((above, *_CLASS_SYNTAX))
         last = frozenset() if self.is_blurred else frozenset((0,))
-        classes = (_BEYOND_ASCII, *((pair,) for pair in each(_ASCII)), sets.of("^"), *_CLASS_SYNTAX)
+        classes = (
+            _BEYOND_ASCII,
+            *((pair,) for pair in sets.each(_ASCII)),
+            sets.of("^"),
+            *_CLASS_SYNTAX,
+        )
         return from_classes(classes, last, last)
 
     def after(self, character: int) -> Language:
@@ -165,20 +151,18 @@ _CLASS_SYNTAX = (sets.of("\\"), sets.of("]"), sets.of("-"))
 _CLASS_ESCAPES = {
     **{letter: ord(letter) for letter in (*SYNTAX, "-")},
     **{"b": 0x08, "t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D},
-    **{f"c{chr(letter)}": letter % 32 for letter, _ in each(LETTERS)},
+    **{f"c{chr(letter)}": letter % 32 for letter, _ in sets.each(LETTERS)},
 }
 """What follows a backslash in a class, for one character, but its digits."""
 
 
 @dataclass(frozen=True)
-class CodePoint(MachineState):
+class CodePoint(EscapeDigits):
     """In the hexadecimal digits of an escape in a class.
 
     Arguments:
         body: the class before the escape; ``None`` where only a second half may come.
-        value: of the digits so far.
-        left: how many digits are missing; ``None`` in braces.
-        begun: whether a digit was read.
+        value, left, begun: see :class:`EscapeDigits`.
         half: what stands before, if it may be the second half of a pair.
     """
 
@@ -188,37 +172,21 @@ class CodePoint(MachineState):
     begun: bool = False
     half: Half | None = None
 
-    longest = None
-    stepwise = False
-
     @property
     def shortest(self) -> int:
         return len(self.hint) + 1
-
-    @property
-    def hint(self) -> str:
-        return (self.missing or "") + ("}" if self.left is None else "")
 
     def blurred(self) -> CodePoint:
         body = None if self.body is None else self.body.blurred()
         return replace(self, body=body, half=None if self.half is None else self.half.blurred())
 
-    def partition(self) -> Partition:
-        return from_classes((*((pair,) for pair in each(HEXADECIMAL)), sets.of("}")))
+    def read(self, value: int, left: int | None) -> CodePoint:
+        return replace(self, value=value, left=left, begun=True)
 
-    def after(self, character: int) -> Language:
-        if sets.contains(HEXADECIMAL, character):
-            value = self.value * 16 + int(chr(character), 16)
-            left = None if self.left is None else self.left - 1
-            state = replace(self, value=value, left=left, begun=True)
-            if state.missing is None:
-                return EMPTY
-            return state._ended() if left == 0 else machine(state)
-        if chr(character) == "}" and self.left is None and self.begun:
-            return self._ended()
-        return EMPTY
+    def closed(self) -> Language:
+        return self.ended() if self.begun else EMPTY
 
-    def _ended(self) -> Language:
+    def ended(self) -> Language:
         if self.half is not None and is_second_half(self.value):
             return _language(self.half.with_second(self.value))
         if self.body is None:
@@ -229,7 +197,6 @@ class CodePoint(MachineState):
 
     @cached_property
     def missing(self) -> str | None:
-        """Digits of a character that may come, as few as possible; ``None`` where none may."""
         least = MAX + 1 if self.body is None else self.body.least()
         if self.left is None:
             for digits in range(not self.begun, MOST_DIGITS + 1):

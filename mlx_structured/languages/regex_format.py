@@ -17,7 +17,7 @@ from mlx_structured.languages.ecma_pattern import match_language
 from mlx_structured.languages.expression import EMPTY, EPSILON, Language
 from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition, from_classes
-from mlx_structured.languages.regex_classes import SYNTAX, ClassBody, each, properties
+from mlx_structured.languages.regex_classes import SYNTAX, ClassBody, properties
 from mlx_structured.languages.regex_names import Name
 
 AHEAD = 99
@@ -149,7 +149,7 @@ class Pattern(MachineState):
         return replace(self, is_blurred=True)
 
     def partition(self) -> Partition:
-        digits = ((pair,) for pair in each(_DIGITS)) if self.reference else (_DIGITS,)
+        digits = ((pair,) for pair in sets.each(_DIGITS)) if self.reference else (_DIGITS,)
         return from_classes((_PLAIN_BUT_DIGITS, *digits, *_SINGLE_SYNTAX))
 
     def after(self, character: int) -> Language:
@@ -269,7 +269,7 @@ class Counts(MachineState):
         return 1 + missing + (_number(self.high + "9" * missing) < _number(self.low))
 
     def partition(self) -> Partition:
-        return from_classes((*((pair,) for pair in each(_DIGITS)), sets.of(","), sets.of("}")))
+        return from_classes((*((pair,) for pair in sets.each(_DIGITS)), sets.of(","), sets.of("}")))
 
     def after(self, character: int) -> Language:
         letter = chr(character)

@@ -18,12 +18,11 @@ from mlx_structured.languages.characters import MAX, Ranges
 from mlx_structured.languages.expression import EMPTY, Language
 from mlx_structured.languages.machine import MachineState, machine
 from mlx_structured.languages.partition import Partition, from_classes
-from mlx_structured.languages.regex_classes import (
+from mlx_structured.languages.regex_digits import (
     FIRST_HALVES,
-    HEXADECIMAL,
     MOST_DIGITS,
     SECOND_HALVES,
-    each,
+    EscapeDigits,
     is_first_half,
     joined,
 )
@@ -154,14 +153,12 @@ class Name(MachineState):
 
 
 @dataclass(frozen=True)
-class NameEscape(MachineState):
+class NameEscape(EscapeDigits):
     """In the hexadecimal digits of an escape in a name.
 
     Arguments:
         name: what was read before it.
-        value: of the digits so far.
-        left: how many digits are missing; ``None`` in braces.
-        begun: whether a digit was read.
+        value, left, begun: see :class:`EscapeDigits`.
         first: the first half of the pair, if these are the digits of the second half.
     """
 
@@ -171,13 +168,6 @@ class NameEscape(MachineState):
     begun: bool = False
     first: int | None = None
 
-    longest = None
-    stepwise = False
-
-    @property
-    def hint(self) -> str:
-        return (self.missing or "") + ("}" if self.left is None else "")
-
     @property
     def shortest(self) -> int:
         return len(self.hint) + self.name.least_after_one
@@ -185,23 +175,15 @@ class NameEscape(MachineState):
     def blurred(self) -> NameEscape:
         return replace(self, name=self.name.blurred())
 
-    def partition(self) -> Partition:
-        return from_classes((*((pair,) for pair in each(HEXADECIMAL)), sets.of("}")))
+    def read(self, value: int, left: int | None) -> NameEscape:
+        return replace(self, value=value, left=left, begun=True)
 
-    def after(self, character: int) -> Language:
-        if sets.contains(HEXADECIMAL, character):
-            value = self.value * 16 + int(chr(character), 16)
-            left = None if self.left is None else self.left - 1
-            state = replace(self, value=value, left=left, begun=True)
-            if state.missing is None:
-                return EMPTY
-            return state._ended() if left == 0 else machine(state)
-        letters = self.name.characters
-        if chr(character) == "}" and self.left is None and sets.contains(letters, self.value):
-            return machine(self.name.following(chr(self.value)))
-        return EMPTY
+    def closed(self) -> Language:
+        if not sets.contains(self.name.characters, self.value):
+            return EMPTY
+        return machine(self.name.following(chr(self.value)))
 
-    def _ended(self) -> Language:
+    def ended(self) -> Language:
         if self.first is not None:
             return machine(self.name.following(chr(joined(self.first, self.value))))
         if is_first_half(self.value):
@@ -211,7 +193,6 @@ class NameEscape(MachineState):
 
     @cached_property
     def missing(self) -> str | None:
-        """Digits of a character that may come, as few as possible; ``None`` where none may."""
         letters = self.name.characters
         if self.left is None:
             for digits in range(not self.begun, MOST_DIGITS + 1):
