@@ -274,6 +274,7 @@ def main() -> None:
     """Print the tables."""
     options = arguments()
     workers = [Worker(name, options.folder, options.seconds) for name in options.engines]
+    judges = [Worker(name, options.folder, options.seconds) for name in options.engines]
     tokenizer = AutoTokenizer.from_pretrained(options.folder)
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     print(f"{machine()}; tokenizer {options.tokenizer}, {vocabulary.size} tokens")
@@ -296,6 +297,9 @@ def main() -> None:
             print(f"stopped after {options.minutes:g} minutes, before {case.name}")
             break
         outcomes = [worker.run(case) for worker in workers]
+        outcomes = [
+            judge.judged(case, outcome) for judge, outcome in zip(judges, outcomes, strict=True)
+        ]
         row = counts.setdefault(case.group, {name: Counter() for name in options.engines})
         for name, found in zip(options.engines, outcomes, strict=True):
             outcome = found if name == OURS else excused(outcomes[0], found)
@@ -315,7 +319,7 @@ def main() -> None:
         print(f"share of schemas all right, {name:<24} {right / len(kept):.4f}")
     print_times(results)
     print_memory({worker.name: worker.memory(remembered) for worker in workers})
-    for worker in workers:
+    for worker in (*workers, *judges):
         worker.end()
     print_profile(*profile(vocabulary, remembered))
     found_slowest = ", ".join(f"{name} {s * 1e3:.1f}" for s, name in sorted(slowest)[:-9:-1])

@@ -67,6 +67,7 @@ class Outcome(NamedTuple):
     Arguments:
         refusal: why it was refused or not finished; ``None`` if all instances were judged.
         message: the engine's words for it.
+        counts: how many tokens it read of each instance, in the declared order.
         judged: its judgement by instance.
         compile: until the first mask can be asked for.
         first_mask: that mask.
@@ -77,6 +78,7 @@ class Outcome(NamedTuple):
 
     refusal: str | None
     message: str
+    counts: list[int]
     judged: list[Judged]
     compile: float | None = None
     first_mask: float | None = None
@@ -172,11 +174,33 @@ def judge(engine: Engine, instance: Instance, count: int, eos: int, seconds: flo
     return Judged(VALID_REFUSED if instance.is_valid else RIGHT, max(count, other))
 
 
-def run(engine: Engine, case: Case, eos: int, seconds: float) -> Outcome:
-    """Let an engine take a schema, judge its instances, and read them again."""
+def judged(engine: Engine, case: Case, outcome: Outcome, eos: int, seconds: float) -> Outcome:
+    """The outcome with a judgement of each instance."""
+    found: list[Judged] = []
     stage = "compile"
-    outcome = Outcome(None, "", [])
-    judged, cold, warm = outcome.judged, [], []
+    engine.forget()
+    try:
+        with at_most(seconds):
+            engine.compile(case.schema)
+        for number, instance in enumerate(case.instances):
+            stage = f"instance {number}, in any order"
+            found.append(judge(engine, instance, outcome.counts[number], eos, seconds))
+    except RefusedError as error:
+        outcome = outcome._replace(refusal=error.kind, message=str(error))
+    except (StepLimitError, *engine.errors) as error:
+        message = f"{stage}, {type(error).__name__}: {error}"
+        outcome = outcome._replace(refusal=LIMIT, message=message)
+    except TimeIsUpError as error:
+        outcome = outcome._replace(refusal=TIMEOUT, message=f"{stage}, {error}")
+    return outcome._replace(judged=found)
+
+
+def run(engine: Engine, case: Case, eos: int, seconds: float) -> Outcome:
+    """Let an engine take a schema, and read its instances twice."""
+    stage = "compile"
+    counts: list[int] = []
+    outcome = Outcome(None, "", counts, [])
+    cold, warm = [], []
     engine.forget()
     try:
         with at_most(seconds):
@@ -190,7 +214,6 @@ def run(engine: Engine, case: Case, eos: int, seconds: float) -> Outcome:
         outcome = outcome._replace(
             compile=compiled - begin, first_mask=first_mask, cold=cold, warm=warm
         )
-        counts = []
         for number, instance in enumerate(case.instances):
             stage = f"instance {number}"
             with at_most(seconds):
@@ -204,9 +227,6 @@ def run(engine: Engine, case: Case, eos: int, seconds: float) -> Outcome:
             stage = f"instance {number} again"
             with at_most(seconds):
                 warm.append(read(engine.text(), instance.ids, eos)[1])
-        for number, instance in enumerate(case.instances):
-            stage = f"instance {number}, in any order"
-            judged.append(judge(engine, instance, counts[number], eos, seconds))
     except RefusedError as error:
         return outcome._replace(refusal=error.kind, message=str(error))
     except (StepLimitError, *engine.errors) as error:
@@ -291,13 +311,15 @@ def _work(engine: Engine, eos: int, connection: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_address_space() + MOST_MEMORY, -1))
     connection.send(os.getpid())
     while True:
-        job, cases, seconds = connection.recv()
+        job, given, seconds = connection.recv()
         if job == "end":
             return
         if job == "memory":
-            connection.send(measure_memory(engine, cases, seconds))
+            connection.send(measure_memory(engine, given, seconds))
+        elif job == "judge":
+            connection.send(judged(engine, *given, eos, seconds))
         else:
-            connection.send(run(engine, cases, eos, seconds))
+            connection.send(run(engine, given, eos, seconds))
 
 
 def _address_space() -> int:
@@ -326,10 +348,23 @@ class Worker:
 
     def run(self, case: Case) -> Outcome:
         """What :func:`run` makes of a schema, or that it never came back."""
-        found = self._ask("run", case, (self._seconds + 2) * (3 * len(case.instances) + 2))
+        found = self._ask("run", case, (self._seconds + 2) * (2 * len(case.instances) + 2))
         if isinstance(found, Outcome):
             return found
-        return Outcome(found, f"process ended, with {self._seconds:g} s for each step", [])
+        return Outcome(found, f"process ended, with {self._seconds:g} s for each step", [], [])
+
+    def judged(self, case: Case, outcome: Outcome) -> Outcome:
+        """What :func:`judged` makes of the outcome of another process of the same engine.
+
+        That leaves no garbage of its own to the process whose times count.
+        """
+        if outcome.refusal is not None:
+            return outcome
+        found = self._ask("judge", (case, outcome), (self._seconds + 2) * (len(case.instances) + 2))
+        if isinstance(found, Outcome):
+            return found
+        message = f"process ended, with {self._seconds:g} s for each step, in any order"
+        return outcome._replace(refusal=found, message=message)
 
     def memory(self, cases: Sequence[Case]) -> Memory | None:
         """What :func:`measure_memory` finds, in a process that has seen no schema yet."""
@@ -342,9 +377,9 @@ class Worker:
         self._connection.recv()
         self._child = self._connection.recv()
 
-    def _ask(self, job: str, cases: Any, seconds: float) -> Any:
+    def _ask(self, job: str, given: Any, seconds: float) -> Any:
         """The answer; ``TIMEOUT`` or ``DIED`` if there was none."""
-        self._connection.send((job, cases, self._seconds))
+        self._connection.send((job, given, self._seconds))
         if not self._connection.poll(seconds):
             self._restart()
             return TIMEOUT
