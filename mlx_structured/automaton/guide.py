@@ -108,7 +108,7 @@ class Guide:
         """Start again from no states. Those that sequences stand on go on to new ones."""
         self._states: dict[Configuration | frozenset[Configuration], GuideState] = {}
         self._bitmaps: dict[
-            tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, list[Bitmap]]
+            tuple[tuple[int, ...], tuple[int, ...]], tuple[Bitmap, tuple[Bitmap, ...]]
         ] = {}
         self._crossings: dict[tuple[Link, Hashable, int], Crossing] = {}
         self._start: GuideState | None = None
@@ -211,7 +211,7 @@ class Guide:
             )
         bitmap.flags.writeable = False
         # The parts are kept, so that no other bitmap gets their identity.
-        self._bitmaps[key] = (bitmap, bitmaps)
+        self._bitmaps[key] = (bitmap, tuple(bitmaps))
         return bitmap
 
     def _assemble(self, ids: list[int], bitmaps: list[Bitmap]) -> Bitmap:

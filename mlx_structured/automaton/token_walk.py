@@ -159,6 +159,9 @@ class TokenWalk:
 
         That the lexeme may end at ``node`` itself is left to the caller.
         """
+        if isinstance(lexeme, WordsState):
+            # Few ask twice, and the words keep what takes long.
+            return self._walk(lexeme, node)
         by_node = self._reached.get(lexeme)
         if by_node is None:
             by_node = self._reached[lexeme] = {}
