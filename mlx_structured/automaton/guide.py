@@ -9,7 +9,7 @@ states of one grammar that go back to the same link.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from mlx_structured.errors import LimitExceededError, VocabularyError
 from mlx_structured.limits import charge
 from mlx_structured.vocabulary import Vocabulary
 
+Crossing: TypeAlias = "tuple[tuple[int, ...], tuple[Bitmap, ...], tuple[int, ...]]"
+"""Ids, bitmaps and suspects of the tokens that go on after a lexeme, to be kept.
+
+A plain tuple of such ones is nothing that garbage collections look at.
+"""
+
 
 class Found:
     """The parts of a bitmap: few ids, whole bitmaps, and ids that need a check each."""
@@ -34,19 +40,12 @@ class Found:
         self.bitmaps: list[Bitmap] = []
         self.suspects: list[int] = []
 
-    def add(self, other: Crossing) -> None:
+    def add(self, crossing: Crossing) -> None:
         """Take in what a crossing has found."""
-        self.ids += other.ids
-        self.bitmaps += other.bitmaps
-        self.suspects += other.suspects
-
-
-class Crossing(NamedTuple):
-    """The same of the tokens that go on after a lexeme, to be kept."""
-
-    ids: tuple[int, ...]
-    bitmaps: tuple[Bitmap, ...]
-    suspects: tuple[int, ...]
+        ids, bitmaps, suspects = crossing
+        self.ids += ids
+        self.bitmaps += bitmaps
+        self.suspects += suspects
 
 
 class GuideState:
@@ -272,4 +271,4 @@ class Guide:
                 continue
             unknown = Unknown.TEXT if each.link.captures else None
             self._contribute(each.lexeme, each.link, node, unknown, found)
-        return Crossing(tuple(found.ids), tuple(found.bitmaps), tuple(found.suspects))
+        return tuple(found.ids), tuple(found.bitmaps), tuple(found.suspects)
