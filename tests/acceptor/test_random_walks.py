@@ -6,9 +6,11 @@ The schemas are real ones; the judges are two other validators.
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import jsonschema
@@ -44,8 +46,18 @@ def judged(schema: Any) -> Callable[[str], bool]:
     """Whether a text's value is valid for both validators, with formats, as far as they can say."""
     is_valid = _judged_value(schema)
     if '"pattern' not in json.dumps(schema):
-        return lambda text: is_valid(json.loads(text))
-    return lambda text: is_valid(value := json.loads(text)) or _has_other_line_ends(value)
+        return lambda text: is_valid(_loaded(text))
+    return lambda text: is_valid(value := _loaded(text)) or _has_other_line_ends(value)
+
+
+def _loaded(text: str) -> Any:
+    return json.loads(text, parse_float=_number)
+
+
+def _number(text: str) -> float | int:
+    number = float(text)
+    # Beyond the doubles only whole numbers are written in so few digits.
+    return number if math.isfinite(number) else int(Decimal(text))
 
 
 def _has_other_line_ends(value: Any) -> bool:
